@@ -64,6 +64,15 @@ static const struct cairn_column hourly_columns[] = {
 	{NULL, 0},
 };
 
+/* Since version 4: what the resident memory of a snapshot is. Its lines add up; those that are 0 have no row. */
+static const struct cairn_column bill_columns[] = {
+	{"instance", CAIRN_COLUMN_NUMBER},
+	{"time_ns", CAIRN_COLUMN_NUMBER},
+	{"line", CAIRN_COLUMN_TEXT}, /* its key (series/bill.h) */
+	{"bytes", CAIRN_COLUMN_REAL},
+	{NULL, 0},
+};
+
 static const struct cairn_column snapshot_columns[] = {
 	{"instance", CAIRN_COLUMN_NUMBER},
 	{"time_ns", CAIRN_COLUMN_NUMBER},
@@ -85,6 +94,7 @@ const struct cairn_table cairn_tables[CAIRN_TABLES] = {
 	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", NULL, false, 0},
 	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", NULL, true, 0},
 	[CAIRN_TABLE_HOURLY] = {"hourly", hourly_columns, "cohort, hour, stack, instance", NULL, true, 1024},
+	[CAIRN_TABLE_BILLS] = {"bills", bill_columns, "instance, time_ns, line", NULL, true, 0},
 	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", NULL, true, 0},
 };
 

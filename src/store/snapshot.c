@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "process/clock.h"
+#include "series/bill.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -197,6 +198,15 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	cairn_row_number(out, time_or_none(profile->start_ns));
 	cairn_row_text(out, snapshot->labels);
 	cairn_row_number(out, this_week());
+
+	out = &rows[CAIRN_TABLE_BILLS];
+	for (int i = 0; snapshot->bill && i < CAIRN_BILL_LINES; i++)
+		if (snapshot->bill->lines[i] > 0) {
+			cairn_row_number(out, instance);
+			cairn_row_number(out, (uint64_t)profile->time_ns);
+			cairn_row_text(out, cairn_bytes_of(cairn_bill_key((enum cairn_bill_line)i)));
+			cairn_row_real(out, (double)snapshot->bill->lines[i]);
+		}
 
 	out = &rows[CAIRN_TABLE_SNAPSHOTS];
 	cairn_row_number(out, instance);

@@ -17,7 +17,7 @@
 
 /* What a store says about itself: numbers by the numbers below. */
 enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3, setting_hourly_since = 4, setting_forgotten = 5 };
-enum { schema_version = 3 };
+enum { schema_version = 4 };
 
 static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
 static const struct cairn_table settings_table = {"settings", setting_columns, "setting", NULL, false, 0};
@@ -352,6 +352,7 @@ bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_ro
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		lacking[i] = cairn_buffer(SIZE_MAX);
 	cairn_written_select(&store->written, rows->tables, rows->parts, lacking);
+	cairn_buffer_append(&lacking[CAIRN_TABLE_BILLS], rows->tables[CAIRN_TABLE_BILLS].data, rows->tables[CAIRN_TABLE_BILLS].length);
 	bool good = store->engine->insert(store->connection, lacking, error);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		cairn_buffer_free(&lacking[i]);

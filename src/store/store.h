@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 struct cairn_store;
+struct cairn_bill;
 
 /* Whether NAME is one of a store, not of a file. */
 bool cairn_store_is(const char *name);
@@ -37,6 +38,7 @@ struct cairn_store_snapshot {
 	struct cairn_bytes tenant;  /* whose it is: tenants do not see each other; empty for the only one */
 	struct cairn_bytes service, version, host;
 	struct cairn_bytes labels;  /* the others, as a query string */
+	const struct cairn_bill *bill; /* of its resident memory; NULL where that is not known */
 };
 
 /* Whether PROFILE is one that a store keeps: of live memory, with a time. */
@@ -105,6 +107,12 @@ struct cairn_store_processes {
 bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		     struct cairn_error *error);
 void cairn_store_processes_free(struct cairn_store_processes *processes);
+
+/* Calls VISIT with each line of the bill that the last point of each of PROCESSES has, by the line's key; PROCESS is its place in there.
+ * Not every point has one. */
+bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_processes *processes,
+		       void (*visit)(void *context, size_t process, const char *line, double bytes), void *context,
+		       struct cairn_error *error);
 
 /* Calls VISIT with the profile of each of the COUNT points of PROCESS that WANTED lists, in order of time; it is freed after the call.
  * False where the store fails, or VISIT returns false. */

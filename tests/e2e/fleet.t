@@ -218,5 +218,18 @@ build=$(readelf -n "$(readlink -f "$(command -v redis-server)")" | sed -n 's/.*B
 is "$("$cairn" fleet services --store "$store" --service kv --json | field 'r["services"][0]["version"]')" "$build" 'without a version, it is the build-id'
 like "$("$cairn" fleet top --store "$store" --service kv -n 3 2>"$scratch/notes")" '*malloc*' 'its functions have names'
 kill "$watcher"; wait "$watcher" 2>/dev/null
+
+# The breakdown of its resident memory is stored with it, line by line.
+"$cairn" dump -q -o "$scratch/billed.heap" "$pid_pushed" >"$scratch/out" 2>&1
+curl -s -o "$scratch/answer" --data-binary "@$scratch/billed.heap" "$url/v1/snapshots?service=billed&version=1&host=one"
+wait_for 60 emptied
+bill=$("$cairn" rss --json "$scratch/billed.heap" 2>"$scratch/notes" | field '{l["key"]: l["bytes"] for l in r["lines"] if l["bytes"]}')
+is "$("$cairn" fleet bill --store "$store" --service billed --json | field '[({k: v for k, v in b["lines"].items() if v} == '"$bill"', len(b["lines"]) > 6, sum(b["lines"].values()) == b["resident"]) for b in r["bills"]]')" \
+	'[(True, True, True)]' 'the bill of a service is that of its dump, line by line'
+like "$("$cairn" fleet bill --store "$store" --service billed)" '*live objects*allocator metadata*code and mapped files*' 'the same in words'
+curl -s -o "$scratch/answer" --data-binary "@$last" "$url/v1/snapshots?service=billed&version=1&host=two&time=$(date +%s)"
+wait_for 60 emptied
+is "$("$cairn" fleet bill --store "$store" --service billed --from 1789000000 --json | field "[(b['instances'], sum(b['lines'].values()) == b['resident'], b['lines']['other'] > 0) for b in r['bills']]")" '[(2, True, True)]' \
+	'beside one of which only the size is known, they add up'
 kill "$collector"; wait "$collector" 2>/dev/null
 done_testing

@@ -45,17 +45,18 @@ check_retention() {
 	sql "INSERT INTO stacks VALUES (77, [77], $old)"
 	sql "INSERT INTO processes VALUES (77, 1, 's', 'v', 'h', 1, 'p', 'b', $old, '', $old)"
 	sql "INSERT INTO samples VALUES (77, $old, 77, 1, 1, 1, 0, 0), (77, $((old + day)), 77, 1, 1, 1, 0, 0)"
+	sql "INSERT INTO bills VALUES (77, $old, 'live', 1), (77, $((old + day)), 'live', 1)"
 	sql "INSERT INTO snapshots VALUES (77, $old, 1, 1, 1, 0, 1, 0, 0, '', 0), (77, $((old + day)), 1, 1, 1, 0, 1, 0, 0, '', 0)"
 	before=$(sql 'SELECT count() FROM samples')
 	"$cairn" store init -q "$store" "${cluster[@]}" --keep-days 99
 	put_once named "$scratch/named-00"
-	sql_counts() { echo "$(sql 'SELECT count() FROM frames WHERE frame = 77') $(sql 'SELECT count() FROM stacks WHERE stack = 77') $(sql 'SELECT count() FROM processes WHERE instance = 77') $(sql 'SELECT count() FROM samples WHERE instance = 77') $(sql 'SELECT count() FROM snapshots WHERE instance = 77')"; }
-	is "$(sql_counts)" '1 1 1 1 1' 'of two days, the one that is too old goes; what they refer to stays as long again as clocks may differ'
+	sql_counts() { echo "$(sql 'SELECT count() FROM frames WHERE frame = 77') $(sql 'SELECT count() FROM stacks WHERE stack = 77') $(sql 'SELECT count() FROM processes WHERE instance = 77') $(sql 'SELECT count() FROM samples WHERE instance = 77') $(sql 'SELECT count() FROM snapshots WHERE instance = 77') $(sql 'SELECT count() FROM bills WHERE instance = 77')"; }
+	is "$(sql_counts)" '1 1 1 1 1 1' 'of two days, the one that is too old goes; what they refer to stays as long again as clocks may differ'
 	"$cairn" store init -q "$store" "${cluster[@]}" --keep-days 90
 	put_once named "$scratch/named-01"
-	forgotten() { [ "$(sql_counts)" = '0 0 0 0 0' ]; }
+	forgotten() { [ "$(sql_counts)" = '0 0 0 0 0 0' ]; }
 	wait_for 60 forgotten
-	is "$(sql_counts)" '0 0 0 0 0' 'then all of it goes, from every table'
+	is "$(sql_counts)" '0 0 0 0 0 0' 'then all of it goes, from every table'
 	is "$(sql 'SELECT count() FROM frames WHERE frame = 78')" 2 'the names of a frame that is in use stay'
 	is "$("$cairn" fleet collapsed --store "$store" --service named 2>"$scratch/notes")" 'work 4096' 'and so does what is not old'
 }

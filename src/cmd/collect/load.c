@@ -32,6 +32,19 @@ static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
 	}
 }
 
+/* Makes the bill that DUMP, which LOADED was read from, has; its total is 0 where it has none. */
+static void make_bill(struct cairn_loaded *loaded, struct cairn_bytes dump)
+{
+	struct cairn_trailer trailer;
+	struct cairn_bill_facts facts;
+	if (!cairn_trailer_read(dump, &trailer) || !cairn_bill_facts_read(&facts, &trailer, NULL))
+		return;
+	cairn_bill_facts_profile(&facts, &loaded->profile, &trailer);
+	cairn_bill_make(&loaded->bill, &facts);
+	if (loaded->bill.lines[CAIRN_BILL_REST] == loaded->bill.total) /* the kernel said nothing of the mappings */
+		loaded->bill = (struct cairn_bill){0};
+}
+
 /* Reads BODY, which may unpack to MOST bytes. */
 static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loaded *loaded, struct cairn_error *error)
 {
@@ -44,6 +57,8 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 		body = (struct cairn_bytes){unpacked, loaded->size};
 	}
 	bool good = cairn_profile_read(&loaded->profile, body, "a snapshot", &(struct cairn_read_options){0}, error);
+	if (good)
+		make_bill(loaded, body);
 	free(unpacked);
 	return good;
 }
@@ -83,6 +98,7 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 		.version = cairn_bytes_of(loaded->version),
 		.host = cairn_bytes_of(loaded->host),
 		.labels = cairn_buffer_bytes(&loaded->labels),
+		.bill = loaded->bill.total ? &loaded->bill : NULL,
 	};
 	return true;
 }

@@ -4,6 +4,7 @@
 #define CAIRN_CMD_COLLECT_LOAD_H
 
 #include "cmd/source.h"
+#include "series/bill.h"
 #include "store/store.h"
 
 struct cairn_loaded {
@@ -12,6 +13,7 @@ struct cairn_loaded {
 	struct cairn_buffer labels;
 	size_t size;  /* of the profile, unpacked */
 	bool ignored; /* it is one that no store keeps */
+	struct cairn_bill bill; /* of its resident memory, where it says more than how much that is */
 	struct cairn_store_snapshot snapshot; /* borrows from the above, and the tenant */
 };
 

@@ -1,13 +1,14 @@
 /* bill.c - `cairn fleet bill`: what the resident memory of a service is, release by release.
  *
- * An instance counts with its newest snapshot. What a store knows of resident memory is its size and the live objects in it; where the
- * profile estimates more live bytes than are resident, the rest of them was never touched, or is swapped out.
- * SPDX-License-Identifier: Apache-2.0 */
+ * An instance counts with its newest snapshot. Where that has a bill (series/bill.h), its lines are added up. Of others, such as pprof, the
+ * store knows how much is resident and the live objects: those are one line, and everything else is another; where the profile estimates
+ * more live bytes than are resident, the rest of them was never touched, or is swapped out. SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
+#include "series/bill.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,27 +17,51 @@
 struct bill {
 	const char *service, *version;
 	size_t instances, unknown; /* those whose resident memory is not known are left out of the sums */
-	double resident, live, other, untouched;
+	double resident, untouched;
+	double lines[CAIRN_BILL_LINES];
+	double other; /* of those whose snapshot has no bill, what is not live objects */
 	double limit; /* of those that have one, */
 	double limited; /* and what they have resident */
 	double fullest; /* the largest share of a limit that one of them takes */
 };
 
-static void add(struct bill *bill, const struct cairn_store_point *last)
+/* The bill of one instance, as far as the store has it. */
+struct lines {
+	double bytes[CAIRN_BILL_LINES];
+	double sum;
+};
+
+static void take_line(void *context, size_t process, const char *key, double bytes)
 {
+	struct lines *lines = (struct lines *)context + process;
+	int line = 0;
+	while (line < CAIRN_BILL_REST && strcmp(cairn_bill_key((enum cairn_bill_line)line), key) != 0)
+		line++; /* one that a later version of the program wrote is unexplained here */
+	lines->bytes[line] += bytes;
+	lines->sum += bytes;
+}
+
+static void add(struct bill *bill, const struct cairn_store_point *last, const struct lines *lines)
+{
+	double resident = lines->sum > 0 ? lines->sum : last->resident;
 	bill->instances++;
-	if (last->resident <= 0) {
+	if (resident <= 0) {
 		bill->unknown++;
 		return;
 	}
-	bill->resident += last->resident;
-	bill->live += fmin(last->bytes, last->resident);
-	bill->other += fmax(0, last->resident - last->bytes);
-	bill->untouched += fmax(0, last->bytes - last->resident);
+	bill->resident += resident;
+	if (lines->sum > 0) {
+		for (int i = 0; i < CAIRN_BILL_LINES; i++)
+			bill->lines[i] += lines->bytes[i];
+	} else {
+		bill->lines[CAIRN_BILL_LIVE] += round(fmin(last->bytes, resident));
+		bill->other += resident - round(fmin(last->bytes, resident));
+		bill->untouched += fmax(0, last->bytes - resident);
+	}
 	if (last->limit > 0) {
 		bill->limit += last->limit;
-		bill->limited += last->resident;
-		bill->fullest = fmax(bill->fullest, last->resident / last->limit);
+		bill->limited += resident;
+		bill->fullest = fmax(bill->fullest, resident / last->limit);
 	}
 }
 
@@ -49,7 +74,7 @@ static int by_size(const void *a, const void *b)
 	return order ? order : strcmp(one->version, other->version);
 }
 
-static struct bill *make_bills(const struct cairn_store_processes *processes, size_t *count)
+static struct bill *make_bills(const struct cairn_store_processes *processes, const struct lines *lines, size_t *count)
 {
 	struct bill *bills = cairn_array_zero(processes->count, sizeof *bills);
 	*count = 0;
@@ -61,7 +86,7 @@ static struct bill *make_bills(const struct cairn_store_processes *processes, si
 			at++;
 		if (at == *count)
 			bills[(*count)++] = (struct bill){.service = process->service, .version = process->version};
-		add(&bills[at], cairn_store_last(process));
+		add(&bills[at], cairn_store_last(process), &lines[i]);
 	}
 	qsort(bills, *count, sizeof *bills, by_size);
 	return bills;
@@ -90,8 +115,11 @@ static void write_text(const struct bill *bill, struct cairn_buffer *out)
 		cairn_buffer_format(out, "; %.1f %% of the limits, the fullest %.1f %%", 100 * bill->limited / bill->limit,
 				    100 * bill->fullest);
 	cairn_buffer_text(out, "\n\n");
-	put_line(out, bill->live, bill->resident, "live objects");
-	put_line(out, bill->other, bill->resident, "everything else: the allocator's own and free memory, stacks, files, code");
+	for (int i = 0; i < CAIRN_BILL_LINES; i++)
+		if (bill->lines[i] > 0)
+			put_line(out, bill->lines[i], bill->resident, cairn_bill_name((enum cairn_bill_line)i));
+	if (bill->other > 0)
+		put_line(out, bill->other, bill->resident, "everything else: the allocator's own and free memory, stacks, files, code");
 	if (bill->untouched > 0)
 		cairn_buffer_format(out, "%12s          live objects that are not resident\n", cairn_text_human(bill->untouched, size));
 	if (bill->unknown)
@@ -113,8 +141,11 @@ static void write_json(const struct bill *bills, size_t count, struct cairn_buff
 		cairn_json_integer(&json, "left_out", (int64_t)bill->unknown);
 		cairn_json_number(&json, "resident", round(bill->resident));
 		cairn_json_open(&json, "lines", '{');
-		cairn_json_number(&json, "live", round(bill->live));
-		cairn_json_number(&json, "other", round(bill->resident) - round(bill->live));
+		for (int k = 0; k < CAIRN_BILL_LINES; k++)
+			if (bill->lines[k] > 0 || k == CAIRN_BILL_LIVE)
+				cairn_json_number(&json, cairn_bill_key((enum cairn_bill_line)k), round(bill->lines[k]));
+		if (bill->other > 0)
+			cairn_json_number(&json, "other", round(bill->other));
 		cairn_json_close(&json, '}');
 		cairn_json_number(&json, "untouched", round(bill->untouched));
 		cairn_json_number(&json, "limit", round(bill->limit));
@@ -137,7 +168,14 @@ int cairn_fleet_answer_bill(const void *values, int operand_count, char **operan
 	struct cairn_store *store = cairn_fleet_answer_begin(options, hour, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
-	struct bill *bills = make_bills(&processes, &count);
+	struct lines *lines = cairn_array_zero(processes.count, sizeof *lines);
+	if (!cairn_store_bills(store, &processes, take_line, lines, &error)) {
+		free(lines);
+		cairn_fleet_answer_end(store, &processes, &out);
+		return cairn_say_failure(&error);
+	}
+	struct bill *bills = make_bills(&processes, lines, &count);
+	free(lines);
 	count = rows && rows < count ? rows : count;
 	if (options->json)
 		write_json(bills, count, &out);

@@ -1,0 +1,42 @@
+/* bill.c - what the resident memory of processes is, as far as their snapshots said it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/handle.h"
+
+#include <stdio.h>
+
+bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_processes *processes,
+		       void (*visit)(void *context, size_t process, const char *line, double bytes), void *context,
+		       struct cairn_error *error)
+{
+	enum { at_once = 200 };
+	struct cairn_map places = {0};
+	bool good = true;
+	for (size_t i = 0; i < processes->count; i++)
+		*cairn_map_at(&places, processes->items[i].instance) = (uint32_t)i;
+	for (size_t from = 0; good && from < processes->count; from += at_once) {
+		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+		cairn_buffer_format(&statement, "SELECT instance, line, bytes FROM bills%s WHERE ", store->engine->latest);
+		for (size_t i = from; i < processes->count && i < from + at_once; i++) {
+			const struct cairn_store_process *process = &processes->items[i];
+			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i > from ? " OR " : "",
+					    (unsigned long long)process->instance,
+					    (long long)process->points[process->point_count - 1].time_ns);
+		}
+		cairn_buffer_byte(&statement, 0);
+		good = store->engine->select(store->connection, statement.data, "ntr", &rows, error);
+		struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+		while (good && cairn_cursor_left(&cursor)) {
+			char line[64];
+			uint32_t place = cairn_map_get(&places, cairn_row_take_number(&cursor));
+			struct cairn_bytes text = cairn_row_take_text(&cursor);
+			double bytes = cairn_row_take_real(&cursor);
+			snprintf(line, sizeof line, "%.*s", (int)(text.length < sizeof line ? text.length : sizeof line - 1), text.data);
+			if (!cursor.failed && place != CAIRN_NONE)
+				visit(context, place, line, bytes);
+		}
+		cairn_buffer_free(&statement);
+		cairn_buffer_free(&rows);
+	}
+	cairn_map_free(&places);
+	return good;
+}
