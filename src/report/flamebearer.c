@@ -33,9 +33,10 @@ static int64_t larger(const int64_t values[2])
 	return values[0] > values[1] ? values[0] : values[1];
 }
 
-/* The least total of a box that is shown. */
-static int64_t least_shown(const struct box *boxes, size_t count, size_t node_most)
+/* The least total of a box that is shown, and how many of just that total are. */
+static int64_t least_shown(const struct box *boxes, size_t count, size_t node_most, size_t *equals)
 {
+	*equals = count;
 	if (node_most == 0 || count <= node_most)
 		return 1;
 	int64_t *totals = cairn_array_new(count, sizeof *totals);
@@ -43,6 +44,8 @@ static int64_t least_shown(const struct box *boxes, size_t count, size_t node_mo
 		totals[i] = larger(boxes[i].total);
 	qsort(totals, count, sizeof *totals, compare_totals);
 	int64_t least = totals[node_most - 1];
+	for (*equals = 0; *equals < node_most && totals[node_most - 1 - *equals] == least;)
+		++*equals;
 	free(totals);
 	return least > 1 ? least : 1;
 }
@@ -114,10 +117,13 @@ void cairn_flamebearer_make(struct cairn_flamebearer *flame, const struct cairn_
 	uint32_t deepest = 0, total_name = cairn_strings_add_text(&flame->names, "total");
 	struct box *boxes = cairn_array_new(tree->count + 1, sizeof *boxes);
 	make_boxes(tree, boxes);
-	int64_t least = least_shown(boxes, tree->count, node_most);
+	size_t equals;
+	int64_t least = least_shown(boxes, tree->count, node_most, &equals);
 	for (size_t i = 0; i < tree->count; i++) {
 		uint32_t parent = tree->nodes[i].parent;
-		boxes[i].shown = parent == CAIRN_NONE || (boxes[parent].shown && larger(boxes[i].total) >= least);
+		int64_t size = larger(boxes[i].total);
+		boxes[i].shown = parent == CAIRN_NONE || (boxes[parent].shown && size >= least && (size > least || equals > 0));
+		equals -= boxes[i].shown && size == least && equals > 0;
 		deepest = boxes[i].depth > deepest ? boxes[i].depth : deepest;
 		for (int side = 0; side < 2 && parent != CAIRN_NONE && boxes[parent].shown && !boxes[i].shown; side++)
 			boxes[parent].other[side] += boxes[i].total[side];

@@ -144,8 +144,29 @@ both 'allocations of objects' SelectMergeStacktraces profileTypeID=memory:alloc_
 is "$(field 'r["flamegraph"]["total"]' <"$scratch/answer")" 2 'of which the one that starts within has all of its own'
 
 # Limits.
-both 'more boxes than there may be' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$from" "end=$to" maxNodes=99999999999
-ok $? 'are no error'
+python3 - "$scratch/wide.heap" "$scratch/fleet.db" <<'P'
+import hashlib, sqlite3, sys
+count = 70000
+with open(sys.argv[1], "w") as out:
+    print(f"heap_v2/1\n  t*: {count}: {count * 64} [0: 0]", file=out)
+    for i in range(count):
+        print(f"@ {0x100000 + 16 * i:#x} 0x1\n  t*: 1: 64 [0: 0]", file=out)
+    print("\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time 1790600000.0\n# cairn pid 6\n# cairn start 1790500000.0\n# cairn end", file=out)
+store = sqlite3.connect(sys.argv[2], timeout=30) # long before what the page looks at
+tenant = int.from_bytes(hashlib.sha256((1).to_bytes(8, "little")).digest()[:8], "little") & (1 << 63) - 1
+for i in range(1, 10002):
+    store.execute("INSERT INTO processes VALUES (?, ?, 'crowd', '1', ?, 1, '/srv/crowd', 'ab', 0, '', ?)", (i, tenant, f"h{i}", 1 << 61))
+    store.execute("INSERT INTO snapshots VALUES (?, 1600000000000000000, 4096.0, 0.0, 0.0, 0, 1.0, 0, 0, '', 0)", (i,))
+store.commit()
+P
+send wide 1 wide "$scratch/wide.heap" && wait_for 60 emptied
+both 'more boxes than there may be' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="wide"}' "start=$from" "end=$to" maxNodes=99999999999
+is "$(field 'sum(len(l["values"]) // 4 for l in r["flamegraph"]["levels"]) in range(60000, 65540), int(r["flamegraph"]["total"]), "other" in r["flamegraph"]["names"]' <"$scratch/answer")" \
+	"(True, $((70000 * 64)), True)" 'are summed up, whatever was asked for'
+crowd=("profileTypeID=$memory" 'labelSelector={service_name="crowd"}' start=1599999000000 end=1600001000000 step=100)
+like "$(ask json SelectSeries "${crowd[@]}" 'groupBy=[host]')" '400 {"code":"invalid_argument",*there are 10001 series*' 'more series than are compared'
+both 'the same instances as one' SelectSeries "${crowd[@]}"
+is "$(field '[max(p["value"] for p in s["points"]) for s in r["series"]]' <"$scratch/answer")" "[$((10001 * 4096)).0]" 'are a series'
 like "$(ask json SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to")" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades'
 like "$(ask json SelectSeries "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to" step=1)" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades in steps'
 
@@ -213,7 +234,8 @@ is "$(get processes | field "$hosts == list(range(109, 301)), r['unlisted_instan
 key=$(get processes | field '[p["process"] for p in r["processes"] if p["host"] == "h300"][0]')
 python3 -c 'import sqlite3, sys; s = sqlite3.connect(sys.argv[1]); [s.execute(f"DELETE FROM {t} WHERE instance <= 300") for t in ("processes", "samples", "snapshots")]; s.commit()' "$scratch/many.db"
 fill 1001 100
-wait_for 60 counted 0
+shown() { [ "$(get processes | field 'len(r["processes"]), r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
+wait_for 60 shown '(101, 0)'
 is "$(get processes | field "$hosts == list(range(1001, 1101)), len(r['processes'])")" '(True, 101)' 'others in their place are listed, and those that are gone are not'
 is "$(curl -s -o "$scratch/answer" -w '%{http_code}' "$url/api/tree?process=$key")" 404 'nor found'
 fill 2001 200
