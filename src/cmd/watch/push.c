@@ -51,8 +51,8 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 		return false;
 	bool good = cairn_store_check(push->store, error);
 	if (good) {
-		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most, &source,
-				      error))
+		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
+				      cairn_clock_wall_ns(), &source, error))
 			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
 		else
 			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */

@@ -39,6 +39,7 @@ static void make(int64_t time_ns, const double *factors, uint64_t unsampling, co
 	cairn_row_number(out, 0);
 	cairn_row_number(&rows[CAIRN_TABLE_STACKS], 7);
 	cairn_row_list(&rows[CAIRN_TABLE_STACKS], (uint64_t[]){1, 2, 3}, 3);
+	cairn_row_number(&rows[CAIRN_TABLE_STACKS], 0);
 }
 
 /* Selects what was made. Returns how many samples are to be written, and which base they have. */
