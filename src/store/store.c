@@ -74,6 +74,12 @@ void cairn_store_close(struct cairn_store *store)
 	free(store);
 }
 
+const struct cairn_store_engine *cairn_store_engine(const struct cairn_store *store, struct cairn_engine_connection **connection)
+{
+	*connection = store->connection;
+	return store->engine;
+}
+
 /* Reads what the store says about itself. False where it has no tables. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
