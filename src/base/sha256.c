@@ -29,7 +29,8 @@ static void take_block(uint32_t state[8], const uint8_t *block)
 		       (turn(w[t - 2], 17) ^ turn(w[t - 2], 19) ^ w[t - 2] >> 10);
 	memcpy(s, state, sizeof s);
 	for (int t = 0; t < 64; t++) {
-		uint32_t one = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + w[t];
+		uint32_t one =
+			s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[t] + w[t];
 		uint32_t two = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
 		memmove(s + 1, s, 7 * sizeof *s);
 		s[4] += one;
@@ -41,7 +42,8 @@ static void take_block(uint32_t state[8], const uint8_t *block)
 
 void cairn_sha256_begin(struct cairn_sha256 *sum)
 {
-	*sum = (struct cairn_sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+	*sum = (struct cairn_sha256){
+		.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
 void cairn_sha256_add(struct cairn_sha256 *sum, struct cairn_bytes bytes)

@@ -76,7 +76,7 @@ static void show_progress(const struct gallery *gallery, size_t done)
 {
 	enum { width = 30 };
 	static const char bar[] = "##############################..............................";
-	if (!isatty(STDERR_FILENO) || gallery->as_script)
+	if (!isatty(STDERR_FILENO) || gallery->as_script || cairn_option_quiet)
 		return;
 	if (done == gallery->count)
 		fprintf(stderr, "\r\033[K");

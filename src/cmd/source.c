@@ -385,7 +385,7 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 		say_missing(options->symbols.items, options->symbols.count);
 		say_missing(&options->sysroot, 1);
 	}
-	if (isatty(STDERR_FILENO) && !options->quiet)
+	if (isatty(STDERR_FILENO) && !options->quiet && !cairn_option_quiet)
 		symbolize.progress = show_progress;
 	cairn_symbolize(profile, &symbolize, report);
 	if (options->unnamed)

@@ -144,11 +144,11 @@ $cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall" -
 $cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall-jemalloc" -pthread -ljemalloc
 export XDG_RUNTIME_DIR=$scratch
 ask() { curl -s -o "$scratch/many.heap" --unix-socket "$(ls -t "$scratch"/cairn/*.sock | head -n 1)" http://localhost/pprof/heap; }
-(sleep 1; for _ in $(seq 30); do ask; sleep 0.2; done) &
-timeout 10 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.ours" 2>/dev/null
+(sleep 1; for _ in $(seq 75); do ask; sleep 0.2; done) &
+timeout 20 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.ours" 2>/dev/null
 wait
-timeout 10 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.none" 2>/dev/null
-MALLOC_CONF=prof:true,lg_prof_sample:0 timeout 10 "$scratch/stall-jemalloc" stock "$scratch/stall.heap" >"$scratch/stall.stock" 2>/dev/null
+timeout 20 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.none" 2>/dev/null
+MALLOC_CONF=prof:true,lg_prof_sample:0 timeout 20 "$scratch/stall-jemalloc" stock "$scratch/stall.heap" >"$scratch/stall.stock" 2>/dev/null
 awk -v stacks="$(grep -c '^@' "$scratch/many.heap")" -v ours="$(least "$scratch/stall.ours")" -v none="$(least "$scratch/stall.none")" \
 	-v stock="$(least "$scratch/stall.stock")" 'BEGIN {
 	printf "%-52s %6.0f us, without a snapshot %.0f us, jemalloc'"'"'s own dump %.0f us  (wanted less than 1000: %s)\n",

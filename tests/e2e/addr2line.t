@@ -120,6 +120,25 @@ is $? 1 'an unknown option: exit code 1'
 like "$("$cairn" addr2line --help)" '*--exe FILE*' '--help'
 like "$("$cairn" addr2line -v)" '*cairn*' '--version'
 
+# Symbols without a size, as hand-written assembly has them, reach to the next symbol or to the end of their section.
+cat >sizeless.s <<'S'
+.text
+.globl first, second
+first: .skip 40, 0x90
+second: .skip 24, 0x90
+.section .other, "ax"
+.globl third
+third: .skip 16, 0x90
+.section .last, "ax"
+.skip 16, 0x90
+S
+gcc -nostdlib -static -Wl,-e,first -o sizeless sizeless.s || broken 'the assembly could not be linked'
+# at NAME OFFSET: the address so many bytes behind a symbol
+at() { printf '%x' $((0x$(nm sizeless | sed -n "s/ [tT] $1\$//p") + $2)); }
+is "$("$cairn" addr2line -f -s -e sizeless "$(at first 0)" "$(at first 39)" "$(at second 0)" "$(at second 23)" "$(at third 15)" | grep -v : | tr '\n' ' ')" \
+	'first first second second third ' 'a symbol without a size reaches to the next, or to the end of its section'
+is "$("$cairn" addr2line -f -e sizeless "$(at third 17)" | head -n 1)" '??' 'but not into another section'
+
 # Starting a thread, and waiting for its turn, takes longer than all else on a small program.
 cat >count.c <<'C'
 #include <dlfcn.h>

@@ -320,9 +320,9 @@ static void test_filter(void)
 {
 	ok(!cairn_filter_has(0x1234560), "an empty filter has nothing");
 	cairn_filter_open(filter_slots);
-	test_selective("addresses anywhere", 0, 0, 150);
-	test_selective("mapped objects, one behind the other", 0x7f1234567010, (1536 << 10) + 4096, 50);
-	test_selective("objects at large powers of two", 0x7e0000000000, 2 << 20, 150);
+	test_selective("addresses anywhere", 0, 0, 30);
+	test_selective("mapped objects, one behind the other", 0x7f1234567010, (1536 << 10) + 4096, 30);
+	test_selective("objects at large powers of two", 0x7e0000000000, 2 << 20, 30);
 	test_selective("sampled every one", 0x555555556010, 64, 25);
 }
 
