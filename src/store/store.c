@@ -31,6 +31,7 @@ struct cairn_store {
 	uint64_t version, keep_days;
 	uint64_t identity; /* of the tables: others if they were made anew */
 	int64_t forgotten_ns; /* when old rows were last removed */
+	int64_t relearn_ns; /* when to ask for the names of frames again that had none */
 };
 
 static const struct cairn_store_engine *engine_of(const char *name)
@@ -560,6 +561,28 @@ static bool learn(struct cairn_store *store, const struct cairn_stored_sample *s
 	return good;
 }
 
+/* Asks again, now and then, for frames that had no names: they may have got some. */
+static bool relearn(struct cairn_store *store, struct cairn_error *error)
+{
+	static const int64_t pause_ns = 15 * (int64_t)CAIRN_SECOND_NS;
+	const struct cairn_dictionary *dictionary = &store->dictionary;
+	struct wanted frames = {0};
+	int64_t now = cairn_clock_ns();
+	if (now < store->relearn_ns)
+		return true;
+	store->relearn_ns = now + pause_ns;
+	for (size_t i = 0; i < dictionary->frames.capacity; i++) {
+		const struct cairn_map_slot *slot = &dictionary->frames.slots[i];
+		const struct cairn_place *place = slot->used && slot->value != CAIRN_NONE ? &dictionary->places[slot->value] : NULL;
+		if (place && place->names.length == 0 && place->build_id.length > 0)
+			want(&frames, slot->key);
+	}
+	bool good = ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+			      cairn_dictionary_add_frames, error);
+	free(frames.items);
+	return good;
+}
+
 /* All samples of PROCESS at the wanted points, by time; the caller frees them. */
 struct stored {
 	struct cairn_stored_sample *samples;
@@ -623,7 +646,8 @@ bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_pr
 			  struct cairn_error *error)
 {
 	struct stored stored = {0};
-	bool good = ask_samples(store, process, wanted, count, &stored, error) && learn(store, stored.samples, stored.count, error);
+	bool good = relearn(store, error) && ask_samples(store, process, wanted, count, &stored, error) &&
+		    learn(store, stored.samples, stored.count, error);
 	for (size_t i = 0; good && i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
 		const struct cairn_stored_sample *own, *base = NULL;

@@ -41,12 +41,29 @@ send() {
 tops() { "$cairn" fleet top --store "$store" --service "$1" --from 1789000000 "${@:2}" 2>"$scratch/notes"; }
 # named SERVICE FUNCTION: the store has that name
 named() { tops "$@" | grep -q "$2"; }
+# looked COMMAND...: runs it, and waits until the frames in the store were looked at once more
+looked() {
+	before=$(metric naming_passes_total)
+	"$@" || return
+	looked_again() { [ "$(metric naming_passes_total)" -gt "$before" ]; }
+	wait_for 20 looked_again
+}
 push() { "$cairn" symbols push --to "$url" "$@" >"$scratch/out" 2>"$scratch/err"; }
 uploaded() { find "$scratch/spool/uploads" -type f ! -path '*/.names/*' ! -name .secret -printf '%P\n'; }
 build_id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
 
 collect
 send app app first_function || broken 'a snapshot was not accepted'
+page=$(free_port)
+"$cairn" serve --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$page" >"$scratch/serve.log" 2>&1 &
+children+=($!)
+merged() {
+	curl -s -H 'Content-Type: application/json' "http://127.0.0.1:$page/querier.v1.QuerierService/SelectMergeStacktraces" \
+		-d '{"profile_typeID":"memory:inuse_space:bytes:space:bytes","label_selector":"{service_name=\"app\"}","start":1789000000000,"end":1791000000000}'
+}
+unnamed() { merged | grep -q 'app+0x'; }
+wait_for 20 unnamed
+ok $? 'a page of the store shows an address'
 is "$(ls -A "$scratch/spool")" '' 'before the first upload there is no folder for it'
 like "$(tops app)" '*app+0x*' 'a snapshot whose program nobody has: addresses'
 holds 'its program is uploaded' push "$scratch/app"
@@ -55,6 +72,9 @@ app_first() { tops app | grep -q first_function; }
 wait_for 20 app_first
 ok $? 'what was stored before has its name'
 is "$(metric named_total)" 1 'one frame was named late'
+renamed() { merged | grep -q first_function; }
+wait_for 40 renamed
+ok $? 'also in the page that has been open all the time'
 like "$(tops app --lines)" '*first_function *:3*' 'with file and line'
 holds 'the same again' push "$scratch/app"
 like "$(cat "$scratch/out")" '*there already*' 'is not sent'
@@ -66,11 +86,10 @@ is "$(uploaded | sed 's,^[0-9a-f]\{16\}/,,')" ".build-id/$(build_id "$scratch/ap
 
 # A program that was stripped, and its debug file. Only the program says where its code is in the file.
 send split split.whole first_function
-holds 'a debug file alone' push "$scratch/split.debug"
+holds 'a debug file alone' looked push "$scratch/split.debug"
 send later split.whole third_function
 like "$(tops later)" '*third_function*' 'names what comes with a memory map'
 unlike() { [[ $1 != $2 ]]; ok $? "$3"; }
-sleep 2
 unlike "$(tops split)" '*_function*' 'and guesses nothing about what came before'
 mkdir "$scratch/folder"
 cp "$scratch/split" "$scratch/split.debug" "$scratch/app.c" "$scratch/folder"
@@ -158,10 +177,9 @@ send shared app third_function
 push "$scratch/app"
 is $? 1 'without a token'
 like "$(cat "$scratch/err")" '*401: the token is missing or wrong*' 'nothing is taken'
-CAIRN_TOKEN=two-token push "$scratch/app"
+CAIRN_TOKEN=two-token looked push "$scratch/app"
 is $? 0 'by its token, another tenant uploads'
 send shared app third_function 1790000060
-sleep 2
 unlike "$("$cairn" fleet top --tenant first --store "$store" --service shared --from 1789000000 2>"$scratch/notes")" '*third_function*' \
 	'what nobody else gets names from, neither late nor on arrival'
 is "$(metric named_total)" 0 'none at all'

@@ -45,7 +45,7 @@ struct cairn_collector {
 	struct cairn_queue snapshots, symbols; /* for receive.c, and for symbols.c */
 	atomic_bool stop;
 	_Atomic uint64_t accepted, refused, stored, rejected, ignored, failures;
-	_Atomic uint64_t named; /* frames, after they were stored */
+	_Atomic uint64_t named, passes; /* frames that were named after they were stored, and how often that was looked for */
 };
 
 /* Reads the file PATH: a token and, behind a blank, its tenant on each line. */

@@ -123,6 +123,7 @@ bool cairn_naming_run(struct cairn_naming *naming, struct cairn_store *store, st
 	}
 	if (!good)
 		return false;
+	naming->collector->passes++;
 	naming->uploads = uploads;
 	naming->next_ns = cairn_clock_ns() + pause_ns;
 	return true;

@@ -82,6 +82,8 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		{"cairn_collect_uploads_total", "counter", "Programs and debug files uploaded.", collector->uploads.arrived},
 		{"cairn_collect_uploads_removed_total", "counter", "Uploaded files removed to make room.", collector->uploads.removed},
 		{"cairn_collect_named_total", "counter", "Frames that got their names after they were stored.", collector->named},
+		{"cairn_collect_naming_passes_total", "counter", "Times frames in the store that lack names were looked at.",
+		 collector->passes},
 		{"cairn_collect_store_failures_total", "counter", "Times the store did not take a batch.", collector->failures},
 		{"cairn_collect_spool_files", "gauge", "Snapshots waiting for the store.", collector->spool.files},
 		{"cairn_collect_spool_bytes", "gauge", "Bytes waiting for the store.", collector->spool.bytes},
