@@ -177,11 +177,18 @@ send shared app third_function
 push "$scratch/app"
 is $? 1 'without a token'
 like "$(cat "$scratch/err")" '*401: the token is missing or wrong*' 'nothing is taken'
-CAIRN_TOKEN=two-token looked push "$scratch/app"
+# The same build-id and the same code, by another name.
+gcc -g -O1 -fno-omit-frame-pointer -DNAME=app -Dthird_function=forged_function -Wl,--build-id=0x"$(build_id "$scratch/app")" -o "$scratch/forged" -x c - \
+	< <(cat "$scratch/app.c"; echo 'char version_of_app[] = "app";') || broken 'gcc'
+CAIRN_TOKEN=two-token looked push "$scratch/forged"
 is $? 0 'by its token, another tenant uploads'
+authorization=(-H 'Authorization: Bearer two-token')
+send theirs app third_function
+like "$("$cairn" fleet top --tenant second --store "$store" --service theirs --from 1789000000 2>"$scratch/notes")" '*forged_function*' 'what gives its own snapshots names'
+authorization=(-H 'Authorization: Bearer one-token')
 send shared app third_function 1790000060
-unlike "$("$cairn" fleet top --tenant first --store "$store" --service shared --from 1789000000 2>"$scratch/notes")" '*third_function*' \
-	'what nobody else gets names from, neither late nor on arrival'
+unlike "$("$cairn" fleet top --tenant first --store "$store" --service shared --from 1789000000 2>"$scratch/notes")" '*_function*' \
+	'and nobody else'\''s, neither late nor on arrival'
 is "$(metric named_total)" 0 'none at all'
 push --token one-token "$scratch/app"
 shared() { "$cairn" fleet top --tenant first --store "$store" --service shared --from 1789000000 2>"$scratch/notes" | grep -q third_function; }
