@@ -28,7 +28,7 @@ struct cairn_folder_limits {
 
 #define CAIRN_FREE_DEFAULT UINT64_MAX
 
-/* The number of last moments kept for one service, newest first: a service that crashes repeatedly leaves no more than these. */
+/* The number of last moments kept for one service, the newest ones: a service that crashes repeatedly leaves no more than these. */
 enum { CAIRN_LAST_MOMENTS_KEPT = 20 };
 
 struct cairn_listing {
