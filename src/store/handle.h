@@ -15,7 +15,8 @@ struct cairn_store {
 	uint64_t version, keep_days;
 	uint64_t identity; /* of the tables: others if they were made anew */
 	int64_t hourly_since_ns; /* snapshots before that are not in the table `hourly`; 0 where all are */
-	int64_t forgotten_ns; /* when old rows were last removed */
+	int64_t forgotten_ns; /* what is older was removed, by whichever program */
+	int64_t tried_ns; /* when this one last tried to */
 };
 
 /* Fetches the stacks of SAMPLES and their frames, as far as they are not known yet. */

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "process/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,6 +45,13 @@ static void write_names(const struct cairn_profile *profile, const struct cairn_
 	}
 }
 
+/* The week in which rows are made. A row that is in use is put again in each week, and so is known to be in use. */
+static uint64_t this_week(void)
+{
+	int64_t now = cairn_clock_wall_ns();
+	return (uint64_t)(now - now % CAIRN_STORE_WEEK_NS);
+}
+
 /* The row of LOCATION, appended to ROWS. Returns the frame's number. */
 static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
 			    struct cairn_buffer *rows)
@@ -64,6 +72,8 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	cairn_row_text(rows, path);
 	cairn_row_number(rows, offset);
 	cairn_row_text(rows, cairn_buffer_bytes(&names));
+	cairn_row_number(rows, names.length == 0);
+	cairn_row_number(rows, this_week());
 	cairn_buffer_free(&names);
 	return id;
 }
@@ -105,6 +115,7 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t 
 			sums[count++].stack = id;
 			cairn_row_number(&rows[CAIRN_TABLE_STACKS], id);
 			cairn_row_list(&rows[CAIRN_TABLE_STACKS], stack, sample->depth);
+			cairn_row_number(&rows[CAIRN_TABLE_STACKS], this_week());
 		}
 		struct cairn_stored_sample *sum = &sums[*at];
 		sum->bytes += value_of(values, which->bytes);
@@ -185,6 +196,7 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	cairn_row_text(out, build);
 	cairn_row_number(out, time_or_none(profile->start_ns));
 	cairn_row_text(out, snapshot->labels);
+	cairn_row_number(out, this_week());
 
 	out = &rows[CAIRN_TABLE_SNAPSHOTS];
 	cairn_row_number(out, instance);

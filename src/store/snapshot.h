@@ -23,6 +23,7 @@ struct cairn_dictionary {
 	struct cairn_map frames; /* id to an index in `places` */
 	struct cairn_bytes *lists; /* frame ids, 8 bytes each */
 	size_t list_count, list_capacity;
+	size_t learned; /* so many of the lists have had their frames fetched */
 	struct cairn_place {
 		struct cairn_bytes build_id, module, names;
 		uint64_t offset;

@@ -71,12 +71,13 @@ def tables(service, instances, stacks, hours, step):
     cohorts = [number(of_service, version) for version in (b"1", b"2")]
     base, first = number(5, service.encode()) >> 20, int(os.environ.get("FLEET_NOW") or time.time()) - 5 - HOUR * hours
     times = range(first, first + HOUR * hours + 1, step)
+    used = times[-1] * 10**9
     frames = [(base + (level << 20) + (k >> level), "ab12", "/srv/api", (level << 20) + (k >> level) * 16, f"function_{k}\tapi.c\t{k}\t1\n"
-               if level == 0 else f"caller_{level}_{k >> level}\tapi.c\t{k}\t1\n") for level in range(DEPTH) for k in range(0, stacks, 1 << level)]
+               if level == 0 else f"caller_{level}_{k >> level}\tapi.c\t{k}\t1\n", 0, used) for level in range(DEPTH) for k in range(0, stacks, 1 << level)]
     small = [
         ("frames", frames),
-        ("stacks", [(base + k, [base + (level << 20) + (k >> level) for level in range(DEPTH)]) for k in range(stacks)]),
-        ("processes", [(base + i, tenant, service, str(1 + i % 2), f"host-{i}", 1000 + i, "/srv/api", "ab12", (first - 1) * 10**9, "")
+        ("stacks", [(base + k, [base + (level << 20) + (k >> level) for level in range(DEPTH)], used) for k in range(stacks)]),
+        ("processes", [(base + i, tenant, service, str(1 + i % 2), f"host-{i}", 1000 + i, "/srv/api", "ab12", (first - 1) * 10**9, "", used)
                        for i in range(instances)]),
         ("snapshots", ((base + i, at * 10**9, 40e6 * stacks, 50e6 * stacks, 0.0, 0, float(PERIOD), 2, 0, "", 0)
                        for i in range(instances) for at in times)),
@@ -92,12 +93,17 @@ def value(i, k, t, hours, whole):
     return f"{held} + (CASE WHEN {k} = 0 AND {i} % 2 = 1 THEN {whole(f'{2000000 * hours:.0f} * {load}')} ELSE 0 END)"
 
 
+def total(i, whole):
+    """What instance I holds, about."""
+    return whole(f"45000000000 * (1 + ({i} * 7 % 10) / 5.0)")
+
+
 def columns(times, base, cohort, instance, stack, k, whole, with_samples):
     """What to insert, time by time: a table and the columns of a row of it."""
     for t, at in enumerate(times):
         held = value(instance, k, t, (at - times[0]) / HOUR, whole)
         if t == 0 or at // HOUR != times[t - 1] // HOUR:
-            yield "hourly", f"{base} + {instance}, {cohort}, {at // HOUR}, {stack}, {at * 10**9}, {held}, 4096.0"
+            yield "hourly", f"{base} + {instance}, {cohort}, {at // HOUR}, {stack}, {at * 10**9}, {held}, {total(instance, whole)}, 4096.0"
         if with_samples:
             yield "samples", f"{base} + {instance}, {at * 10**9}, {stack}, {held}, ({held}) / 4096.0, ({held}) / {PERIOD}.0, 0.0, 0.0"
 
@@ -106,7 +112,7 @@ def fill_sqlite(path, small, base, cohorts, times, instances, stacks, with_sampl
     store = sqlite3.connect(path)
     for name, rows in small:
         for row in rows:
-            row = (row[0], b"".join(x.to_bytes(8, "little") for x in row[1])) if name == "stacks" else row
+            row = (row[0], b"".join(x.to_bytes(8, "little") for x in row[1]), row[2]) if name == "stacks" else row
             store.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
     for release, cohort in enumerate(cohorts):
         for table, row in columns(times, base, cohort, "i", f"{base} + k", "k", lambda x: f"CAST({x} AS INTEGER)", with_samples):

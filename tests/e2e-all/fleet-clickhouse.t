@@ -69,4 +69,30 @@ check_large clickhouse "http://$server/?user=cairn&password=sesame&database=larg
 store=sqlite:$scratch/large.db
 check_large sqlite "$scratch/large.db"
 for service in day short; do holds "$service: the same from both" cmp "$scratch/sqlite-$service.json" "$scratch/clickhouse-$service.json"; done
+
+. tests/e2e/retention.sh
+cluster=()
+merge_frames() { sql 'OPTIMIZE TABLE frames FINAL'; }
+store=clickhouse://cairn:sesame@$server/kept
+sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=kept" -d "$1"; }
+"$cairn" store init -q "$store"
+check_names
+check_retention
+
+# Tables of version 2, with a frame that has a name and one that has none.
+store=clickhouse://cairn:sesame@$server/second
+sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=second" -d "$1"; }
+"$cairn" store init -q "$store"
+for table in frames stacks processes; do
+	sql "DROP TABLE $table"
+done
+sql 'CREATE TABLE frames (frame UInt64, build_id String, module String, place UInt64, names String) ENGINE = ReplacingMergeTree ORDER BY (frame)'
+sql 'CREATE TABLE stacks (stack UInt64, frames Array(UInt64)) ENGINE = ReplacingMergeTree ORDER BY (stack)'
+sql 'CREATE TABLE processes (instance UInt64, tenant UInt64, service String, version String, host String, pid UInt64, program String, build_id String, start_ns UInt64, labels String) ENGINE = ReplacingMergeTree ORDER BY (instance)'
+sql "INSERT INTO frames VALUES (1, 'b', 'm', 1, 'one'), (2, 'b', 'm', 2, '')"
+sql "INSERT INTO stacks VALUES (1, [1, 2])"
+sql 'INSERT INTO settings VALUES (1, 2)'
+holds 'tables of the second version are brought up to date' "$cairn" store init -q "$store"
+is "$(sql 'SELECT frame, names, nameless, used_ns > 1000000000000000000 FROM frames ORDER BY frame' | tr '\n\t' ';,')" '1,one,0,1;2,,0,1;' 'their rows are of now'
+check_names
 done_testing

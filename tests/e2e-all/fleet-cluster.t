@@ -103,4 +103,18 @@ ok $? 'in its own tables too'
 send "$many" new-3 2 new3
 wait_for 120 emptied "$many"
 is "$(snapshots "$(at 12)")" 120 'what is sent twice counts once'
+
+# What is old goes from every node.
+. tests/e2e/retention.sh
+cluster=(--cluster fleet)
+store=$(at 12)
+sql() { curl -s "http://127.0.0.1:$http_21/?database=cairn&insert_distributed_sync=1" --data-binary "$1"; }
+merge_frames() { query 11 'OPTIMIZE TABLE frames_local FINAL'; query 21 'OPTIMIZE TABLE frames_local FINAL'; }
+check_names
+check_retention
+for node in 11 12 21 22; do
+	local_rows() { [ "$(query $node 'SELECT count() FROM samples_local WHERE instance = 77')$(query $node 'SELECT count() FROM frames_local WHERE frame = 77')" = 00 ]; }
+	wait_for 60 local_rows
+	ok $? "and from node $node"
+done
 done_testing
