@@ -53,6 +53,11 @@ static uint64_t this_week(void)
 	return (uint64_t)(now - now % CAIRN_STORE_WEEK_NS);
 }
 
+uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t offset)
+{
+	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
+}
+
 /* The row of LOCATION, appended to ROWS. Returns the frame's number. */
 static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
 			    struct cairn_buffer *rows)
@@ -63,11 +68,9 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	uint64_t offset = cairn_profile_file_offset(profile, location); /* the address itself where there was no file */
 	struct cairn_buffer names = cairn_buffer(64 << 10);
 	write_names(profile, location, &names);
-	uint64_t id = cairn_store_id_number(tenant, offset);
-	if (build_id.length)
-		id = cairn_store_id(id, build_id);
-	else
-		id = cairn_store_id(cairn_store_id(id, path), cairn_buffer_bytes(&names));
+	uint64_t id = cairn_frame_id(tenant, build_id.length ? build_id : path, offset);
+	if (!build_id.length)
+		id = cairn_store_id(id, cairn_buffer_bytes(&names));
 	cairn_row_number(rows, id);
 	cairn_row_text(rows, build_id);
 	cairn_row_text(rows, path);
@@ -77,6 +80,20 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	cairn_row_number(rows, this_week());
 	cairn_buffer_free(&names);
 	return id;
+}
+
+size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		const struct cairn_module *module = cairn_profile_module(profile, location);
+		if (location->frame_count == 0 || !module || !module->build_id)
+			continue;
+		write_frame(profile, location, tenant, rows);
+		count++;
+	}
+	return count;
 }
 
 /* Which values of a heap profile a row has, in order; CAIRN_NONE for those that the profile lacks. */
@@ -142,10 +159,11 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t 
 	free(frames);
 }
 
-/* Of which process of all that ever were: by its life where the dump tells, else by host, number and start. */
-static uint64_t instance_of(const struct cairn_store_snapshot *snapshot, uint64_t tenant)
+/* By its life where the dump tells, else by host, number and start. */
+uint64_t cairn_snapshot_instance(const struct cairn_store_snapshot *snapshot)
 {
 	const struct cairn_profile *profile = snapshot->profile;
+	uint64_t tenant = cairn_store_tenant(snapshot->tenant);
 	uint64_t id = cairn_store_id(cairn_store_id(tenant, snapshot->host), snapshot->service);
 	id = cairn_store_id(cairn_store_id(id, snapshot->version), snapshot->labels);
 	if (profile->life)
@@ -181,7 +199,7 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 			       cairn_profile_find_value(profile, "alloc_space"), cairn_profile_find_value(profile, "alloc_objects")};
 	if (!cairn_store_accepts(profile, error))
 		return false;
-	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = instance_of(snapshot, tenant);
+	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = cairn_snapshot_instance(snapshot);
 	write_samples(snapshot, tenant, instance, &which, rows);
 
 	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
