@@ -12,11 +12,14 @@
 #include <string.h>
 
 static const uint64_t usual_spool = (uint64_t)4 << 30, usual_unpacked = 128 << 20;
+static const uint64_t usual_upload = (uint64_t)2 << 30, usual_uploads = (uint64_t)16 << 30;
 
 struct options {
 	struct cairn_source_options source; /* where names come from */
-	const char *store, *listen, *spool, *tokens;
-	uint64_t spool_bytes, unpacked_bytes;
+	const char *store, *listen, *spool, *tokens, *uploads;
+	uint64_t spool_bytes, unpacked_bytes, upload_largest, upload_total;
+	struct cairn_option_list forward;
+	const char *forward_headers;
 };
 
 #define FIND(member) offsetof(struct options, source) + offsetof(struct cairn_source_options, member)
@@ -40,10 +43,24 @@ static const struct cairn_option name_table[] = {
 	{0, "symbols", "DIR", "also search this folder for binaries and debug files", CAIRN_OPTION_LIST, FIND(symbols), 0},
 	{0, "sysroot", "DIR", "root folder with the files of the profiled machines", CAIRN_OPTION_TEXT, FIND(sysroot), 0},
 	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, FIND(debuginfod), 0},
+	{0, "uploads", "DIR", "folder for what 'cairn symbols push' uploads (default: uploads, in the folder of --spool)",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, uploads), 0},
+	{0, "upload-largest", "SIZE", "refuse an uploaded file that is larger than this (default: 2G)", CAIRN_OPTION_SIZE,
+	 offsetof(struct options, upload_largest), 0},
+	{0, "upload-total", "SIZE", "keep this much of the uploads of one tenant; the least recently used make way (default: 16G)",
+	 CAIRN_OPTION_SIZE, offsetof(struct options, upload_total), 0},
 	{0},
 };
 
-static const struct cairn_option_group groups[] = {{NULL, table, 0}, {"names", name_table, 0}, {0}};
+static const struct cairn_option forward_table[] = {
+	{0, "forward", "KIND:URL", "also send snapshots on to pyroscope:URL, otlp:URL, parca:URL or coroot:URL; can be repeated",
+	 CAIRN_OPTION_LIST, offsetof(struct options, forward), 0},
+	{0, "forward-headers", "FILE", "HTTP headers for them, such as tokens: NAME: VALUE on each line (default: $CAIRN_FORWARD_HEADERS)",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, forward_headers), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {{NULL, table, 0}, {"names", name_table, 0}, {"other systems", forward_table, 0}, {0}};
 
 static volatile sig_atomic_t signalled;
 
@@ -89,7 +106,7 @@ static bool serve(struct cairn_collector *collector, const char *address, struct
 		.context = collector,
 		.stop = &collector->stop,
 	};
-	pthread_t spooler, mover;
+	pthread_t spooler, mover, uploader;
 	struct cairn_server *server = cairn_server_open(&options, error);
 	int listener = server ? listen_at(collector, address, error) : -1;
 	if (listener < 0 || !cairn_server_listen(server, listener, false, error)) {
@@ -98,7 +115,8 @@ static bool serve(struct cairn_collector *collector, const char *address, struct
 		return false;
 	}
 	if (pthread_create(&spooler, NULL, cairn_receive_run, collector) != 0 ||
-	    pthread_create(&mover, NULL, cairn_move_run, collector) != 0)
+	    pthread_create(&mover, NULL, cairn_move_run, collector) != 0 ||
+	    pthread_create(&uploader, NULL, cairn_symbols_run, collector) != 0)
 		return cairn_fail(error, "cannot start a thread");
 	cairn_server_run(server);
 	collector->stop = true;
@@ -107,6 +125,7 @@ static bool serve(struct cairn_collector *collector, const char *address, struct
 	pthread_mutex_unlock(&collector->lock);
 	pthread_join(spooler, NULL);
 	pthread_join(mover, NULL);
+	pthread_join(uploader, NULL);
 	cairn_server_close(server);
 	return true;
 }
@@ -129,6 +148,7 @@ static int run(const void *values, int operand_count, char **operands)
 	collector.unpacked_most = options->unpacked_bytes ? options->unpacked_bytes : usual_unpacked;
 	collector.store_name = options->store ? options->store : getenv("CAIRN_STORE");
 	const char *folder = options->spool ? options->spool : usual_folder(&arena);
+	const char *uploads = options->uploads ? options->uploads : cairn_arena_format(&arena, "%s/uploads", folder);
 	bool good = operand_count == 0 || cairn_fail_usage(&error, "collect takes options only, not '%.100s'", operands[0]);
 	if (good && !collector.store_name)
 		good = cairn_fail_usage(&error,
@@ -142,7 +162,12 @@ static int run(const void *values, int operand_count, char **operands)
 		struct sigaction action = {.sa_handler = note_signal};
 		sigaction(SIGINT, &action, NULL);
 		sigaction(SIGTERM, &action, NULL);
-		good = serve(&collector, options->listen, &error);
+		good = cairn_uploads_open(&collector.uploads, uploads, options->upload_largest ? options->upload_largest : usual_upload,
+					  options->upload_total ? options->upload_total : usual_uploads, !options->uploads, &error) &&
+		       (options->forward.count == 0 ||
+			(collector.forwards = cairn_forward_queues_open(&options->forward, options->forward_headers, &error))) &&
+		       serve(&collector, options->listen, &error);
+		cairn_forward_queues_close(collector.forwards);
 		cairn_spool_close(&collector.spool);
 	}
 	cairn_senders_free(&collector.senders);

@@ -1,16 +1,33 @@
-/* symbols.c - `cairn symbols -`: names of addresses for the agent's symbol routes.
+/* symbols.c - `cairn symbols push`: uploads debug files to a collector; and `cairn symbols -`: names of addresses for the agent's symbol
+ * routes.
  *
- * Standard input is a memory map followed by lines `0xADDRESS`. The output has one line `0xADDRESS<tab>NAME` for each address that has a
- * name, in the order of the first request. Inlined functions are joined by `--`, outermost first, as jeprof's protocol requires. Stock
- * jeprof removes frames called malloc and the like, but knows neither prefixes nor jemalloc's inner functions, so all of those are called
- * malloc here, including the ones in a stripped libjemalloc. Nobody types this command, so it is not in `cairn help`.
+ * For the latter, standard input is a memory map followed by lines `0xADDRESS`. The output has one line `0xADDRESS<tab>NAME` for each
+ * address that has a name, in the order of the first request. Inlined functions are joined by `--`, outermost first, as jeprof's protocol
+ * requires. Stock jeprof removes frames called malloc and the like, but knows neither prefixes nor jemalloc's inner functions, so all of
+ * those are called malloc here, including the ones in a stripped libjemalloc. Nobody types that, so it is not in the help.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/symbols/push.h"
 #include "profile/maps.h"
 #include "symbol/allocator.h"
 #include "symbol/symbolize.h"
+
+#include <stdlib.h>
+
+struct options {
+	const char *to, *token;
+};
+
+static const struct cairn_option table[] = {
+	{0, "to", "URL", "the address of the collector, such as http://collector:4920", CAIRN_OPTION_TEXT, offsetof(struct options, to), 0},
+	{0, "token", "TOKEN", "the token that the collector asks for (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, token), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
 
 static void read_addresses(struct cairn_profile *profile, struct cairn_bytes text)
 {
@@ -67,13 +84,12 @@ static void write_names(const struct cairn_profile *profile, struct cairn_buffer
 	cairn_allocator_free(&allocator);
 }
 
-static int run(const void *options, int count, char **operands)
+static int name_addresses(int count, char **operands)
 {
-	(void)options;
 	struct cairn_file input;
 	struct cairn_error error;
 	if (count != 1) {
-		cairn_say_error("missing FILE: a memory map and addresses, or - for standard input");
+		cairn_say_error("usage: cairn symbols push FILE... --to URL");
 		return CAIRN_EXIT_USAGE;
 	}
 	if (!cairn_file_read(&input, operands[0], &error))
@@ -96,8 +112,22 @@ static int run(const void *options, int count, char **operands)
 	return code;
 }
 
+static int run(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	if (count > 0 && strcmp(operands[0], "push") == 0)
+		return cairn_symbols_push(options->to, options->token ? options->token : getenv("CAIRN_TOKEN"), count - 1, operands + 1);
+	return name_addresses(count, operands);
+}
+
 const struct cairn_command cairn_command_symbols = {
 	.name = "symbols",
-	.arguments = "FILE",
+	.summary = "upload programs and debug files to a collector",
+	.arguments = "push FILE...",
+	.detail =
+		"A FILE is a program, a library or a debug file with a build-id, or a folder with such files. The collector names with it\n"
+		"the addresses of snapshots that have that build-id, also those it has already.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/forward/forward.h"
 #include "cmd/run/program.h"
 #include "cmd/service.h"
 #include "cmd/target.h"
@@ -43,7 +44,8 @@ struct options {
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
 	const char *push, *store;
-	struct cairn_option_list labels;
+	struct cairn_option_list labels, forwards;
+	const char *forward_headers;
 	bool once, quiet, json, tree, attach;
 	struct cairn_attach_settings agent;
 };
@@ -110,8 +112,12 @@ static const struct cairn_option push_table[] = {
 	 offsetof(struct options, push), 0},
 	{0, "store", "STORE", "also put each dump into this store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, store), 0},
-	{0, "label", "KEY=VALUE", "with --push or --store: send this along; service and version are labels; can be repeated",
+	{0, "label", "KEY=VALUE", "with the others here: send this along; service and version are labels; can be repeated",
 	 CAIRN_OPTION_LIST, offsetof(struct options, labels), 0},
+	{0, "forward", "KIND:URL", "also send each dump to pyroscope:URL, otlp:URL, parca:URL or coroot:URL; can be repeated",
+	 CAIRN_OPTION_LIST, offsetof(struct options, forwards), 0},
+	{0, "forward-headers", "FILE", "HTTP headers for them, such as tokens: NAME: VALUE on each line (default: $CAIRN_FORWARD_HEADERS)",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, forward_headers), 0},
 	{0},
 };
 
@@ -128,7 +134,8 @@ static const struct cairn_option_group groups[] = {
 struct loop {
 	const struct options *options;
 	struct cairn_watch watch;
-	struct cairn_push *push, *store; /* where dumps are sent, or NULL */
+	struct cairn_push *senders[CAIRN_OPTION_LIST_MAX + 2]; /* where dumps are sent */
+	size_t sender_count;
 	struct cairn_watch_verdicts *verdicts; /* NULL where nobody would hear them */
 	struct cairn_watched *items;
 	size_t count;
@@ -169,10 +176,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
 	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
-	if (loop->push)
-		cairn_push_add(loop->push, job->file);
-	if (loop->store)
-		cairn_push_add(loop->store, job->file);
+	for (size_t i = 0; i < loop->sender_count; i++)
+		cairn_push_add(loop->senders[i], job->file);
 	if (loop->verdicts)
 		cairn_watch_verdicts_add(loop->verdicts, (size_t)(watched - loop->items), watched, job->file);
 	if (loop->options->json) {
@@ -515,18 +520,42 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 	watched->done = watched->failed = true;
 }
 
+/* Starts sending dumps to TO, unless that is NULL. */
+static bool open_sender(struct loop *loop, const char *to, struct cairn_error *error)
+{
+	const struct options *options = loop->options;
+	const char *token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN");
+	struct cairn_push *push = to ? cairn_push_open(to, token, options->forward_headers, &options->labels, loop->watch.host,
+						       loop->watch.folder.path, error) : NULL;
+	if (push)
+		loop->senders[loop->sender_count++] = push;
+	return push || !to;
+}
+
+static bool open_senders(struct loop *loop, struct cairn_error *error)
+{
+	const struct options *options = loop->options;
+	bool good = open_sender(loop, options->push, error) && open_sender(loop, options->store, error);
+	for (size_t i = 0; good && i < options->forwards.count; i++)
+		good = open_sender(loop, options->forwards.items[i], error);
+	return good;
+}
+
+static void close_senders(struct loop *loop)
+{
+	for (size_t i = 0; i < loop->sender_count; i++)
+		cairn_push_close(loop->senders[i]);
+}
+
 static int watch_all(struct loop *loop, int64_t duration, int count, char **operands)
 {
 	struct cairn_error error;
-	const char *token = loop->options->target.token ? loop->options->target.token : getenv("CAIRN_TOKEN");
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
-	if (loop->options->push && !(loop->push = cairn_push_open(loop->options->push, token, &loop->options->labels, loop->watch.host,
-								  loop->watch.folder.path, &error)))
+	if (!open_senders(loop, &error)) {
+		close_senders(loop);
 		return cairn_say_failure(&error);
-	if (loop->options->store && !(loop->store = cairn_push_open(loop->options->store, NULL, &loop->options->labels, loop->watch.host,
-								    loop->watch.folder.path, &error)))
-		return cairn_say_failure(&error);
+	}
 	const struct cairn_option_list *services = &loop->options->services;
 	loop->named = (size_t)count + services->count;
 	loop->count = loop->named + (loop->options->tree ? tree_most : 0);
@@ -545,8 +574,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (!loop->options->once && (loop->options->json || !loop->options->quiet))
 		loop->verdicts = cairn_watch_verdicts_open(loop->count, loop->watch.folder.path, loop->options->json);
 	run_loop(loop, duration ? cairn_clock_ns() + duration : INT64_MAX);
-	cairn_push_close(loop->push);
-	cairn_push_close(loop->store);
+	close_senders(loop);
 	cairn_watch_verdicts_close(loop->verdicts);
 	bool failed = false;
 	for (size_t i = 0; i < loop->count; i++) {
@@ -573,6 +601,17 @@ static bool check_operands(int count, char **operands, struct cairn_error *error
 	return true;
 }
 
+static bool check_forwards(const struct cairn_option_list *names, struct cairn_error *error)
+{
+	bool good = true;
+	for (size_t i = 0; good && i < names->count; i++)
+		good = cairn_forward_is(names->items[i]) || cairn_fail(error,
+								       "--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
+								       "not '%.100s'",
+								       names->items[i]);
+	return good;
+}
+
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
@@ -588,8 +627,10 @@ static int run(const void *values, int count, char **operands)
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
 	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget))
 		cairn_fail(&error, "--period, --engine, --listen and --budget go with --attach");
-	else if (options->labels.count > 0 && !options->push && !options->store)
-		cairn_fail(&error, "--label goes with --push URL or --store STORE");
+	else if (options->labels.count > 0 && !options->push && !options->store && options->forwards.count == 0)
+		cairn_fail(&error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
+	else if (!check_forwards(&options->forwards, &error))
+		;
 	else if (options->store && !cairn_store_is(options->store))
 		cairn_fail(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", options->store);
 	else if (count + (int)options->services.count == 0)

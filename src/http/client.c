@@ -135,7 +135,8 @@ static void set_request(struct exchange *exchange)
 	if (call->body.data || (call->method && strcmp(call->method, "POST") == 0)) {
 		library.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.length);
 		library.set(handle, CURLOPT_POSTFIELDS, call->body.data ? call->body.data : "");
-	} else if (call->method)
+	}
+	if (call->method && strcmp(call->method, "POST") != 0)
 		library.set(handle, CURLOPT_CUSTOMREQUEST, call->method);
 	for (size_t i = 0; call->headers && call->headers[i]; i++)
 		exchange->headers = library.list_append(exchange->headers, call->headers[i]);

@@ -92,7 +92,7 @@ const char *cairn_response_reason(int status)
 		{304, "Not Modified"}, {413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"},
 		{417, "Expectation Failed"}, {422, "Unprocessable Entity"}, {431, "Request Header Fields Too Large"},
 		{500, "Internal Server Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"},
-		{505, "HTTP Version Not Supported"},
+		{505, "HTTP Version Not Supported"}, {507, "Insufficient Storage"},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		if (reasons[i].status == status)

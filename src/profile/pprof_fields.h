@@ -1,11 +1,11 @@
 /* pprof_fields.h - the field numbers of profile.proto, the schema that pprof files follow.
  *
- * The schema is frozen; these are all of its fields. A message is a run of (number << 3 | wire type) and a value.
+ * The schema is frozen; these are all of its fields.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_PPROF_FIELDS_H
 #define CAIRN_PROFILE_PPROF_FIELDS_H
 
-enum cairn_wire { CAIRN_WIRE_VARINT = 0, CAIRN_WIRE_FIXED64 = 1, CAIRN_WIRE_BYTES = 2, CAIRN_WIRE_FIXED32 = 5 };
+#include "base/protobuf.h"
 
 /* Every reference to a string is its index in STRING_TABLE, whose first entry is the empty string. */
 enum cairn_pprof_profile {

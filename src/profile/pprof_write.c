@@ -71,29 +71,6 @@ static char *put_varint(char *at, uint64_t value)
 	return at;
 }
 
-/* A field with the value 0 is left out, which readers take for 0. */
-static void add_number(struct cairn_buffer *to, unsigned field, uint64_t value)
-{
-	if (value == 0)
-		return;
-	cairn_buffer_uleb(to, field << 3 | CAIRN_WIRE_VARINT);
-	cairn_buffer_uleb(to, value);
-}
-
-static void add_bytes(struct cairn_buffer *to, unsigned field, struct cairn_bytes bytes)
-{
-	cairn_buffer_uleb(to, field << 3 | CAIRN_WIRE_BYTES);
-	cairn_buffer_uleb(to, bytes.length);
-	cairn_buffer_append(to, bytes.data, bytes.length);
-}
-
-/* Moves a finished MESSAGE into TO and empties it. */
-static void add_message(struct cairn_buffer *to, unsigned field, struct cairn_buffer *message)
-{
-	add_bytes(to, field, cairn_buffer_bytes(message));
-	message->length = 0;
-}
-
 /* Tables. */
 
 /* Bytes that are not valid UTF-8 become \xNN: paths and symbols may contain any bytes, but readers reject them. */
@@ -112,11 +89,11 @@ static void append_valid(struct cairn_buffer *to, struct cairn_bytes text)
 static uint32_t add_string(struct writer *writer, struct cairn_bytes text)
 {
 	if (cairn_utf8_valid(text)) {
-		add_bytes(&writer->strings, PPROF_STRING_TABLE, text);
+		cairn_protobuf_bytes(&writer->strings, PPROF_STRING_TABLE, text);
 	} else {
 		struct cairn_buffer valid = cairn_buffer(SIZE_MAX);
 		append_valid(&valid, text);
-		add_message(&writer->strings, PPROF_STRING_TABLE, &valid);
+		cairn_protobuf_message(&writer->strings, PPROF_STRING_TABLE, &valid);
 		cairn_buffer_free(&valid);
 	}
 	return writer->string_count++;
@@ -135,12 +112,12 @@ static uint32_t function_number(struct writer *writer, uint32_t index)
 		return writer->function_numbers[index];
 	const struct cairn_function *function = &writer->profile->functions[index];
 	struct cairn_buffer *to = &writer->line;
-	add_number(to, PPROF_FUNCTION_ID, ++writer->function_count);
-	add_number(to, PPROF_FUNCTION_NAME, string_number(writer, function->name));
-	add_number(to, PPROF_FUNCTION_SYSTEM_NAME, string_number(writer, function->system_name));
-	add_number(to, PPROF_FUNCTION_FILE, string_number(writer, function->file));
-	add_number(to, PPROF_FUNCTION_START_LINE, function->start_line);
-	add_message(&writer->functions, PPROF_FUNCTION, to);
+	cairn_protobuf_number(to, PPROF_FUNCTION_ID, ++writer->function_count);
+	cairn_protobuf_number(to, PPROF_FUNCTION_NAME, string_number(writer, function->name));
+	cairn_protobuf_number(to, PPROF_FUNCTION_SYSTEM_NAME, string_number(writer, function->system_name));
+	cairn_protobuf_number(to, PPROF_FUNCTION_FILE, string_number(writer, function->file));
+	cairn_protobuf_number(to, PPROF_FUNCTION_START_LINE, function->start_line);
+	cairn_protobuf_message(&writer->functions, PPROF_FUNCTION, to);
 	return writer->function_numbers[index] = writer->function_count;
 }
 
@@ -149,10 +126,10 @@ static uint32_t new_function(struct writer *writer, const char *name)
 {
 	struct cairn_buffer *to = &writer->line;
 	uint32_t string = add_string(writer, cairn_bytes_of(name));
-	add_number(to, PPROF_FUNCTION_ID, ++writer->function_count);
-	add_number(to, PPROF_FUNCTION_NAME, string);
-	add_number(to, PPROF_FUNCTION_SYSTEM_NAME, string);
-	add_message(&writer->functions, PPROF_FUNCTION, to);
+	cairn_protobuf_number(to, PPROF_FUNCTION_ID, ++writer->function_count);
+	cairn_protobuf_number(to, PPROF_FUNCTION_NAME, string);
+	cairn_protobuf_number(to, PPROF_FUNCTION_SYSTEM_NAME, string);
+	cairn_protobuf_message(&writer->functions, PPROF_FUNCTION, to);
 	return writer->function_count;
 }
 
@@ -184,11 +161,11 @@ static void encode_label(struct writer *writer, const struct cairn_label *label,
 		return; /* strict readers reject the whole file otherwise */
 	/* A number 0 without a unit would be read as no label at all. */
 	uint32_t unit = label->is_number && label->number == 0 && !label->unit ? label->key : label->unit;
-	add_number(to, PPROF_LABEL_KEY, string_number(writer, label->key));
-	add_number(to, PPROF_LABEL_TEXT, string_number(writer, label->text));
-	add_number(to, PPROF_LABEL_NUMBER, (uint64_t)label->number);
-	add_number(to, PPROF_LABEL_UNIT, string_number(writer, unit));
-	add_message(out, PPROF_SAMPLE_LABEL, to);
+	cairn_protobuf_number(to, PPROF_LABEL_KEY, string_number(writer, label->key));
+	cairn_protobuf_number(to, PPROF_LABEL_TEXT, string_number(writer, label->text));
+	cairn_protobuf_number(to, PPROF_LABEL_NUMBER, (uint64_t)label->number);
+	cairn_protobuf_number(to, PPROF_LABEL_UNIT, string_number(writer, unit));
+	cairn_protobuf_message(out, PPROF_SAMPLE_LABEL, to);
 }
 
 static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
@@ -373,18 +350,18 @@ static void write_mapping(struct writer *writer, size_t index)
 	bool with_names = writer->options->names != CAIRN_PPROF_NAMES_NONE;
 	bool complete = with_names && named->locations > 0 &&
 			(writer->options->names == CAIRN_PPROF_NAMES_ALL || named->with_names == named->locations);
-	add_number(to, PPROF_MAPPING_ID, ++writer->mapping_count);
-	add_number(to, PPROF_MAPPING_START, mapping->start);
-	add_number(to, PPROF_MAPPING_LIMIT, mapping->limit);
-	add_number(to, PPROF_MAPPING_OFFSET, mapping->offset);
-	add_number(to, PPROF_MAPPING_FILE, string_number(writer, module->path));
-	add_number(to, PPROF_MAPPING_BUILD_ID, string_number(writer, module->build_id));
-	add_number(to, PPROF_MAPPING_HAS_FUNCTIONS, complete || (with_names && mapping->has_functions));
-	add_number(to, PPROF_MAPPING_HAS_FILENAMES, (complete && named->files) || (with_names && mapping->has_filenames));
-	add_number(to, PPROF_MAPPING_HAS_LINE_NUMBERS, (complete && named->lines) || (with_names && mapping->has_line_numbers));
-	add_number(to, PPROF_MAPPING_HAS_INLINE_FRAMES,
-		   (complete && named->inlines) || (with_names && mapping->has_inline_frames));
-	add_message(&writer->out, PPROF_MAPPING, to);
+	cairn_protobuf_number(to, PPROF_MAPPING_ID, ++writer->mapping_count);
+	cairn_protobuf_number(to, PPROF_MAPPING_START, mapping->start);
+	cairn_protobuf_number(to, PPROF_MAPPING_LIMIT, mapping->limit);
+	cairn_protobuf_number(to, PPROF_MAPPING_OFFSET, mapping->offset);
+	cairn_protobuf_number(to, PPROF_MAPPING_FILE, string_number(writer, module->path));
+	cairn_protobuf_number(to, PPROF_MAPPING_BUILD_ID, string_number(writer, module->build_id));
+	cairn_protobuf_number(to, PPROF_MAPPING_HAS_FUNCTIONS, complete || (with_names && mapping->has_functions));
+	cairn_protobuf_number(to, PPROF_MAPPING_HAS_FILENAMES, (complete && named->files) || (with_names && mapping->has_filenames));
+	cairn_protobuf_number(to, PPROF_MAPPING_HAS_LINE_NUMBERS, (complete && named->lines) || (with_names && mapping->has_line_numbers));
+	cairn_protobuf_number(to, PPROF_MAPPING_HAS_INLINE_FRAMES,
+			      (complete && named->inlines) || (with_names && mapping->has_inline_frames));
+	cairn_protobuf_message(&writer->out, PPROF_MAPPING, to);
 	writer->mapping_numbers[index] = writer->mapping_count;
 }
 
@@ -419,10 +396,10 @@ static uint32_t made_up_function(struct writer *writer, const struct cairn_locat
 
 static void add_line(struct writer *writer, uint32_t function, uint32_t line, uint32_t column)
 {
-	add_number(&writer->line, PPROF_LINE_FUNCTION, function);
-	add_number(&writer->line, PPROF_LINE_LINE, line);
-	add_number(&writer->line, PPROF_LINE_COLUMN, column);
-	add_message(&writer->message, PPROF_LOCATION_LINE, &writer->line);
+	cairn_protobuf_number(&writer->line, PPROF_LINE_FUNCTION, function);
+	cairn_protobuf_number(&writer->line, PPROF_LINE_LINE, line);
+	cairn_protobuf_number(&writer->line, PPROF_LINE_COLUMN, column);
+	cairn_protobuf_message(&writer->message, PPROF_LOCATION_LINE, &writer->line);
 }
 
 static void write_location(struct writer *writer, uint32_t number, const struct cairn_location *location)
@@ -430,31 +407,31 @@ static void write_location(struct writer *writer, uint32_t number, const struct 
 	const struct cairn_profile *profile = writer->profile;
 	struct cairn_buffer *to = &writer->message;
 	enum cairn_pprof_names names = writer->options->names;
-	add_number(to, PPROF_LOCATION_ID, number);
+	cairn_protobuf_number(to, PPROF_LOCATION_ID, number);
 	if (location) {
-		add_number(to, PPROF_LOCATION_MAPPING,
-			   location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
-		add_number(to, PPROF_LOCATION_ADDRESS, location->address);
+		cairn_protobuf_number(to, PPROF_LOCATION_MAPPING,
+				      location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
+		cairn_protobuf_number(to, PPROF_LOCATION_ADDRESS, location->address);
 		/* Locations without an address always keep their names, because they have nothing else. */
 		bool has_address = location->mapping != CAIRN_NONE || location->address != 0;
 		for (uint32_t i = 0; i < location->frame_count && (names != CAIRN_PPROF_NAMES_NONE || !has_address); i++) {
 			const struct cairn_frame *frame = &profile->frames[location->first_frame + i];
 			add_line(writer, function_number(writer, frame->function), frame->line, frame->column);
 		}
-		add_number(to, PPROF_LOCATION_IS_FOLDED, location->is_folded);
+		cairn_protobuf_number(to, PPROF_LOCATION_IS_FOLDED, location->is_folded);
 	}
 	if (!location || (location->frame_count == 0 && names == CAIRN_PPROF_NAMES_ALL))
 		add_line(writer, made_up_function(writer, location), 0, 0);
-	add_message(&writer->out, PPROF_LOCATION, to);
+	cairn_protobuf_message(&writer->out, PPROF_LOCATION, to);
 }
 
 /* The whole profile. */
 
 static void write_value_type(struct writer *writer, unsigned field, struct cairn_value_type type)
 {
-	add_number(&writer->message, PPROF_TYPE_NAME, string_number(writer, type.type));
-	add_number(&writer->message, PPROF_TYPE_UNIT, string_number(writer, type.unit));
-	add_message(&writer->out, field, &writer->message);
+	cairn_protobuf_number(&writer->message, PPROF_TYPE_NAME, string_number(writer, type.type));
+	cairn_protobuf_number(&writer->message, PPROF_TYPE_UNIT, string_number(writer, type.unit));
+	cairn_protobuf_message(&writer->out, field, &writer->message);
 }
 
 static void write_head(struct writer *writer)
@@ -462,15 +439,15 @@ static void write_head(struct writer *writer)
 	const struct cairn_profile *profile = writer->profile;
 	struct cairn_buffer *to = &writer->out;
 	if (profile->drop_frames)
-		add_number(to, PPROF_DROP_FRAMES, string_number(writer, profile->drop_frames));
+		cairn_protobuf_number(to, PPROF_DROP_FRAMES, string_number(writer, profile->drop_frames));
 	else if (writer->options->drop_frames)
-		add_number(to, PPROF_DROP_FRAMES, add_string(writer, cairn_bytes_of(writer->options->drop_frames)));
-	add_number(to, PPROF_KEEP_FRAMES, string_number(writer, profile->keep_frames));
-	add_number(to, PPROF_TIME_NANOS, (uint64_t)profile->time_ns);
-	add_number(to, PPROF_DURATION_NANOS, (uint64_t)profile->duration_ns);
+		cairn_protobuf_number(to, PPROF_DROP_FRAMES, add_string(writer, cairn_bytes_of(writer->options->drop_frames)));
+	cairn_protobuf_number(to, PPROF_KEEP_FRAMES, string_number(writer, profile->keep_frames));
+	cairn_protobuf_number(to, PPROF_TIME_NANOS, (uint64_t)profile->time_ns);
+	cairn_protobuf_number(to, PPROF_DURATION_NANOS, (uint64_t)profile->duration_ns);
 	if (profile->period_type.type || profile->period_type.unit)
 		write_value_type(writer, PPROF_PERIOD_TYPE, profile->period_type);
-	add_number(to, PPROF_PERIOD, fabs(profile->period) < 0x1p63 ? (uint64_t)llround(profile->period) : 0);
+	cairn_protobuf_number(to, PPROF_PERIOD, fabs(profile->period) < 0x1p63 ? (uint64_t)llround(profile->period) : 0);
 	for (size_t i = 0; i < profile->comment_count; i++) {
 		cairn_buffer_uleb(to, PPROF_COMMENT << 3 | CAIRN_WIRE_VARINT);
 		cairn_buffer_uleb(to, string_number(writer, profile->comments[i]));
@@ -482,9 +459,9 @@ static void write_head(struct writer *writer)
 		cairn_buffer_uleb(to, add_string(writer, cairn_bytes_of(text)));
 	}
 	if (profile->value_count)
-		add_number(to, PPROF_DEFAULT_SAMPLE_TYPE,
-			   string_number(writer, profile->value_types[profile->default_value].type));
-	add_number(to, PPROF_DOC_URL, string_number(writer, profile->doc_url));
+		cairn_protobuf_number(to, PPROF_DEFAULT_SAMPLE_TYPE,
+				      string_number(writer, profile->value_types[profile->default_value].type));
+	cairn_protobuf_number(to, PPROF_DOC_URL, string_number(writer, profile->doc_url));
 }
 
 static void write_all(struct writer *writer, const bool *keep)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* The variance that one object of x bytes adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, where it is this
- * multiple of the period squared: the maximum of x² / (exp(x) - 1). Below that size the function is concave, so no mixture of sizes has a
- * larger variance than its mean; above it, a mixture of objects of that size and of huge ones has. */
+ * multiple of the period squared: the maximum of x² / (exp(x) - 1). Up to that size the function is concave, so no mixture of sizes has a
+ * larger variance than objects of its mean size; above it, a mixture of objects of that size and of huge ones has. */
 static const double widest_size = 1.593624, widest_variance = 0.647610;
 
 static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)

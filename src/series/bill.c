@@ -358,7 +358,7 @@ static struct pool take_pool(struct cairn_bill *bill, const struct cairn_bill_fa
 		pool.resident = take_line(bill, CAIRN_BILL_HEAP, facts->has_malloc ? counted : most);
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, pool.resident));
 		break;
-	case CAIRN_BILL_MIMALLOC: /* memory outside its usual address range counts as its own only if its figures exceed that range */
+	case CAIRN_BILL_MIMALLOC: /* memory outside its usual address range is its own only as far as its figures exceed that */
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, hinted->rss);
 		pool.anonymous += take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, hinted->size));
 		break;

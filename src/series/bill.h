@@ -58,7 +58,7 @@ struct cairn_bill_facts {
 	uint64_t large; /* the part of `allocated` in large extents */
 	uint64_t allocated, active, mapped, retained, resident, base, internal, cache, dirty, muzzy, page;
 	bool has_classes; /* requested sizes, which follow, are known (prof_stats:true) */
-	double slack;       /* the share of live objects that nobody requested */
+	double slack;       /* the share of live bytes beyond those requested */
 	double slack_pages; /* the share that consists of whole pages; touched only by programs that use more than they requested */
 	bool has_profile;
 	uint64_t before; /* memory of the process when sampling was switched on, if that was long after its start; else 0 */

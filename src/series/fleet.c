@@ -113,7 +113,8 @@ void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_fleet_course *course = &courses[i];
 		double *values = cairn_arena_alloc(&fleet->arena, points * sizeof *values);
-		double rise = course->values[points - 1] - course->values[0], level, rate = cairn_cohort_rate(series, course->values, &level);
+		double rise = course->values[points - 1] - course->values[0], level,
+		       rate = cairn_cohort_rate(series, course->values, &level);
 		double deviation = sqrt(course->unit.amount * (course->values[points - 1] + course->values[0]));
 		memcpy(values, course->values, points * sizeof *values);
 		if (fleet->grid.steps)

@@ -34,7 +34,7 @@
 
 /* A release of the service. */
 struct cairn_fleet_release {
-	const char *version; /* borrowed from whoever added it */
+	const char *version; /* borrowed from the caller that added it */
 	int64_t first_ns;    /* when it was first seen */
 	size_t instances;    /* number of instances that could be judged */
 	struct cairn_cohort_cover cover;

@@ -1,8 +1,7 @@
 /* hourly.c - statements over the table `hourly`, or over whole snapshots in `samples`.
  *
- * Sums only say what is worth a look, so that rows that were put twice and not merged yet do no harm in them, nor in which order fractions are
- * added; whoever reads rows takes each once. So no statement has to wait for the latest rows.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Sums only say what is worth a look, so that rows that were put twice and not merged yet do no harm in them, nor in which order fractions
+ * are added; whoever reads rows takes each once. So no statement has to wait for the latest rows. SPDX-License-Identifier: Apache-2.0 */
 #include "store/hourly.h"
 
 #include "base/array.h"
@@ -68,8 +67,8 @@ bool cairn_hourly_size(struct cairn_store *store, const struct cairn_hourly_ques
 	return good;
 }
 
-bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums, size_t *count,
-		       struct cairn_error *error)
+bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums,
+		       size_t *count, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(SIZE_MAX);
 	size_t capacity = 0;

@@ -1,10 +1,9 @@
 /* hourly.h - questions about a few call paths of very many instances, which the store itself adds up.
  *
- * The table `hourly` has the first whole snapshot that an instance has in each hour. Its rows lie in the order of cohort, hour and stack, so
- * that a cohort at one hour, and some of its call paths over many hours, are read without reading anything else. A *cohort* is all instances
- * of one release of a service (struct cairn_store_process has its number). For a time so short that hours are too coarse, the same
- * questions can be asked about single whole snapshots.
- * SPDX-License-Identifier: Apache-2.0 */
+ * The table `hourly` has the first whole snapshot that an instance has in each hour. Its rows lie in the order of cohort, hour and stack,
+ * so that a cohort at one hour, and some of its call paths over many hours, are read without reading anything else. A *cohort* is all
+ * instances of one release of a service (struct cairn_store_process has its number). For a time so short that hours are too coarse, the
+ * same questions can be asked about single whole snapshots. SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_HOURLY_H
 #define CAIRN_STORE_HOURLY_H
 
@@ -25,8 +24,8 @@ struct cairn_hourly_question {
 /* How many rows QUESTION is about, of all stacks. */
 bool cairn_hourly_size(struct cairn_store *store, const struct cairn_hourly_question *question, size_t *rows, struct cairn_error *error);
 
-/* A call path at one time, on all instances. A *share* is what an instance holds of it, of all that it holds; of single snapshots, where that
- * is not known, bytes. */
+/* A call path at one time, on all instances. A *share* is what an instance holds of it, of all that it holds; of single snapshots, where
+ * that is not known, bytes. */
 struct cairn_hourly_sum {
 	uint64_t stack;
 	double bytes;
@@ -34,10 +33,10 @@ struct cairn_hourly_sum {
 	double most;            /* the largest share */
 };
 
-/* Adds up what QUESTION is about, one time of each instance; *SUMS, in the order of stacks, is the caller's to free. A snapshot that was put
- * twice may count twice for a while. */
-bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums, size_t *count,
-		       struct cairn_error *error);
+/* Adds up what QUESTION is about, one time of each instance; *SUMS, in the order of stacks, is the caller's to free. A snapshot that was
+ * put twice may count twice for a while. */
+bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums,
+		       size_t *count, struct cairn_error *error);
 
 /* One row. */
 struct cairn_hourly_row {

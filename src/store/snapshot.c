@@ -73,10 +73,9 @@ static bool find_number(struct cairn_numbered *numbered, uint64_t hash, uint64_t
 	return known;
 }
 
-static uint64_t frame_id(uint64_t tenant, struct cairn_bytes build_id, struct cairn_bytes path, uint64_t offset, struct cairn_bytes names)
+uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t offset)
 {
-	uint64_t id = cairn_store_id_number(tenant, offset);
-	return build_id.length ? cairn_store_id(id, build_id) : cairn_store_id(cairn_store_id(id, path), names);
+	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
 }
 
 /* The row of LOCATION, appended to ROWS unless it is there. Returns the frame's number. SCRATCH is for use within. */
@@ -97,7 +96,9 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	cairn_row_number(row, names->length == 0);
 	cairn_row_number(row, this_week());
 	if (!find_number(numbered, cairn_hash_bytes(row->data, row->length) ^ cairn_hash_mix(tenant), &id)) {
-		*id = frame_id(tenant, build_id, path, offset, cairn_buffer_bytes(names));
+		*id = cairn_frame_id(tenant, build_id.length ? build_id : path, offset);
+		if (!build_id.length)
+			*id = cairn_store_id(*id, cairn_buffer_bytes(names));
 		cairn_row_number(rows, *id);
 		cairn_buffer_append(rows, row->data, row->length);
 	}
@@ -105,7 +106,8 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 }
 
 /* The row of a stack of DEPTH frames, in the same way. */
-static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenant, struct cairn_numbered *numbered, struct cairn_buffer *rows)
+static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenant, struct cairn_numbered *numbered,
+			    struct cairn_buffer *rows)
 {
 	struct cairn_bytes bytes = {(const char *)frames, depth * sizeof *frames};
 	uint64_t *id;
@@ -116,6 +118,25 @@ static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenan
 		cairn_row_number(rows, this_week());
 	}
 	return *id;
+}
+
+size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows)
+{
+	size_t count = 0;
+	struct cairn_numbered numbered = {0};
+	struct cairn_buffer scratch[2] = {cairn_buffer(64 << 10), cairn_buffer(SIZE_MAX)}; /* names may be cut */
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		const struct cairn_module *module = cairn_profile_module(profile, location);
+		if (location->frame_count == 0 || !module || !module->build_id)
+			continue;
+		write_frame(profile, location, tenant, &numbered, rows, scratch);
+		count++;
+	}
+	cairn_numbered_free(&numbered);
+	cairn_buffer_free(&scratch[0]);
+	cairn_buffer_free(&scratch[1]);
+	return count;
 }
 
 /* Which values of a heap profile a row has, in order; CAIRN_NONE for those that the profile lacks. */
@@ -181,10 +202,11 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, struct ca
 	free(frames);
 }
 
-/* Of which process of all that ever were: by its life where the dump tells, else by host, number and start. */
-static uint64_t instance_of(const struct cairn_store_snapshot *snapshot, uint64_t tenant)
+/* By its life where the dump tells, else by host, number and start. */
+uint64_t cairn_snapshot_instance(const struct cairn_store_snapshot *snapshot)
 {
 	const struct cairn_profile *profile = snapshot->profile;
+	uint64_t tenant = cairn_store_tenant(snapshot->tenant);
 	uint64_t id = cairn_store_id(cairn_store_id(tenant, snapshot->host), snapshot->service);
 	id = cairn_store_id(cairn_store_id(id, snapshot->version), snapshot->labels);
 	if (profile->life)
@@ -212,15 +234,15 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 	return profile->time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
 }
 
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, struct cairn_buffer rows[CAIRN_TABLES],
-			  uint64_t *cohort, struct cairn_error *error)
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
+			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort, struct cairn_error *error)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
 			       cairn_profile_find_value(profile, "alloc_space"), cairn_profile_find_value(profile, "alloc_objects")};
 	if (!cairn_store_accepts(profile, error))
 		return false;
-	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = instance_of(snapshot, tenant);
+	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = cairn_snapshot_instance(snapshot);
 	write_samples(snapshot, numbered, tenant, instance, &which, rows);
 
 	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];

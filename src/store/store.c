@@ -68,6 +68,12 @@ void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone)
 	store->engine->heed(store->connection, gone);
 }
 
+const struct cairn_store_engine *cairn_store_engine(const struct cairn_store *store, struct cairn_engine_connection **connection)
+{
+	*connection = store->connection;
+	return store->engine;
+}
+
 /* Reads what the store says about itself. False where it has no tables. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
@@ -678,6 +684,28 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 	return good;
 }
 
+/* Asks again, now and then, for frames that had no names: they may have got some. */
+static bool relearn(struct cairn_store *store, struct cairn_error *error)
+{
+	static const int64_t pause_ns = 15 * (int64_t)CAIRN_SECOND_NS;
+	const struct cairn_dictionary *dictionary = &store->dictionary;
+	struct wanted frames = {0};
+	int64_t now = cairn_clock_ns();
+	if (now < store->relearn_ns)
+		return true;
+	store->relearn_ns = now + pause_ns;
+	for (size_t i = 0; i < dictionary->frames.capacity; i++) {
+		const struct cairn_map_slot *slot = &dictionary->frames.slots[i];
+		const struct cairn_place *place = slot->used && slot->value != CAIRN_NONE ? &dictionary->places[slot->value] : NULL;
+		if (place && place->names.length == 0 && place->build_id.length > 0)
+			want(&frames, slot->key);
+	}
+	bool good = ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+			      cairn_dictionary_add_frames, error);
+	free(frames.items);
+	return good;
+}
+
 /* All samples of PROCESS at the wanted points, by time; the caller frees them. */
 struct stored {
 	struct cairn_stored_sample *samples;
@@ -741,7 +769,8 @@ bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_pr
 			  struct cairn_error *error)
 {
 	struct stored stored = {0};
-	bool good = ask_samples(store, process, wanted, count, &stored, error) && cairn_store_learn(store, stored.samples, stored.count, error);
+	bool good = relearn(store, error) && ask_samples(store, process, wanted, count, &stored, error) &&
+		    cairn_store_learn(store, stored.samples, stored.count, error);
 	for (size_t i = 0; good && i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
 		const struct cairn_stored_sample *own, *base = NULL;

@@ -42,7 +42,7 @@ enum cairn_step_kind {
 struct cairn_step {
 	uint8_t kind;      /* how it is skipped */
 	bool implicit;     /* the value is in the table: implicit[size], and takes no bytes */
-	uint16_t attribute; /* which value this is; 0 if nobody needs it */
+	uint16_t attribute; /* which value this is; 0 if not needed */
 	uint16_t form;
 	uint32_t size;
 };

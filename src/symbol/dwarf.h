@@ -36,7 +36,7 @@ struct cairn_dwarf {
 	bool zero_is_code;  /* otherwise a function at address 0 was removed by the linker */
 };
 
-/* Finds the sections of ELF, whose names end in ".dwo" if SPLIT. Does not decompress anything yet. */
+/* Finds the DWARF sections of ELF; their names end in ".dwo" if SPLIT. Does not decompress anything yet. */
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split);
 
 /* Waits until .debug_info can be read up to END; returns false if it ends before that. */

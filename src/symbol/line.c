@@ -52,7 +52,7 @@ static void read_old_file(struct cairn_lines *lines, const char *name, struct ca
 		add_file(lines, text_value(name), directory);
 }
 
-/* Directory 0 is the unit's own directory, and file 0 is no file. Both lists end with an empty name. */
+/* Directory 0 is the unit's own directory, and file 0 means none. Both lists end with an empty name. */
 static void read_old_tables(struct cairn_lines *lines, struct cairn_cursor *in)
 {
 	struct cairn_bytes name;

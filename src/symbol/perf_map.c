@@ -71,7 +71,7 @@ void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text)
 	struct cairn_bytes line;
 	bool complete;
 	while (count > 0 && cairn_text_line(&text, &line, &complete))
-		if (complete) /* the last line may still be in the course of being written */
+		if (complete) /* the last line may be incomplete */
 			take_line(line, wanted, count);
 	for (size_t i = 0; i < count; i++) {
 		struct cairn_bytes name = wanted[i].name;

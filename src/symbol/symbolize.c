@@ -387,7 +387,9 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
 	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
 	cairn_perf_map_apply(profile, &whole.find);
-	work.has_cache = !options->no_cache && cairn_cache_open(&work.cache, &work.finder.arena);
+	work.has_cache = !options->no_cache && (cairn_cache_open(&work.cache, &work.finder.arena) || options->cache_folder);
+	if (options->cache_folder)
+		work.cache.folder = options->cache_folder;
 	size_t homeless = collect(&work);
 	report->modules = cairn_arena_zero(&report->arena, work.job_count + 1, sizeof *report->modules);
 	for (size_t i = 0; i < work.job_count; i++)

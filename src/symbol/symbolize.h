@@ -13,6 +13,7 @@
 struct cairn_symbolize_options {
 	struct cairn_find_options find;
 	bool no_cache;
+	const char *cache_folder; /* where names are kept instead of the user's folder; NULL for that */
 	uint64_t memory; /* memory limit for symbolizing (budget.h); 0 for the default */
 	/* Called from a separate thread, ten times a second, once symbolizing takes longer than half a second, and a last time with DONE
 	 * equal to TOTAL. They count addresses; WHAT is the path of a module that is being read. May be NULL. */
@@ -41,7 +42,7 @@ struct cairn_symbolize_report {
 	uint32_t value; /* which value was weighed */
 };
 
-/* The part of a profile that somebody looks at. */
+/* The part of a profile that a report shows. */
 struct cairn_symbolize_scope {
 	const uint32_t *samples; /* their numbers; NULL for the first SAMPLE_COUNT */
 	size_t sample_count;

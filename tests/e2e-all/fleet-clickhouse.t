@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The same fleet in ClickHouse: Debian's server, started on loopback; answers are those of SQLite, row by row.
 . tests/e2e/lib.sh
-need curl python3 clickhouse-server
+need curl python3 gcc clickhouse-server
 . tests/e2e/clickhouse.sh
 clickhouse_start "$scratch/ch" 2000000000 cairn sesame || broken 'clickhouse-server does not start'
 children+=("$clickhouse_pid")
@@ -57,6 +57,39 @@ sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "htt
 sql 'ALTER TABLE snapshots DROP COLUMN base_ns'; sql 'INSERT INTO settings VALUES (1, 1)'
 holds 'tables of an earlier version are brought up to date' "$cairn" store init -q "$store"
 is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["services"][0]["snapshots"])')" 25 'with what they hold'
+# Names that come later than what they are of.
+cat >"$scratch/app.c" <<'C'
+#include <stdlib.h>
+void *volatile held;
+__attribute__((noinline)) void first_function(void) { held = malloc(1000); held = malloc(1001); }
+int main(void) { first_function(); }
+C
+gcc -g -O1 -Wl,--build-id=sha1 -o "$scratch/app" "$scratch/app.c"
+port=$(free_port) url=http://127.0.0.1:$port
+"$cairn" collect --store "$clickhouse" --listen "127.0.0.1:$port" --spool "$scratch/spool-late" >"$scratch/collect.log" 2>&1 &
+collector=$!
+children+=("$collector")
+wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+python3 tests/e2e/make-dump.py "$scratch/app" first_function >"$scratch/dump"
+curl -s -o "$scratch/answer" --data-binary "@$scratch/dump" "$url/v1/snapshots?service=late&host=h1"
+wait_for 60 stored 1
+late() { "$cairn" fleet top --store "$clickhouse" --service late --from 1789000000 2>"$scratch/notes"; }
+like "$(late)" '*app+0x*' 'a snapshot whose program nobody has'
+"$cairn" symbols push --to "$url" "$scratch/app" >"$scratch/out"
+named() { late | grep -q first_function; }
+wait_for 60 named
+ok $? 'has its names once the program is uploaded'
+kill -KILL "$collector"; wait "$collector" 2>/dev/null
+rm -r "$scratch/spool-late"
+"$cairn" collect --store "$clickhouse" --listen "127.0.0.1:$port" --spool "$scratch/spool-late" >"$scratch/collect.log" 2>&1 &
+collector=$!
+children+=("$collector")
+wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+"$cairn" symbols push --to "$url" "$scratch/app" >"$scratch/out"
+passed() { [ "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_naming_passes_total" { print $2 }')" -ge 2 ]; }
+wait_for 20 passed
+is "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_named_total" { print $2 }')" 0 'and is not named again by another collector'
+kill "$collector"; wait "$collector" 2>/dev/null
 
 # Many instances: the statements by which a store chooses call paths.
 . tests/e2e/large.sh

@@ -49,7 +49,8 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 }
 
 bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
-		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_error *error)
+		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
+		       struct cairn_error *error)
 {
 	*loaded = (struct cairn_loaded){.labels = cairn_buffer(1 << 16)};
 	cairn_profile_init(&loaded->profile);
@@ -58,6 +59,7 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	struct cairn_profile *profile = &loaded->profile;
 	struct cairn_symbolize_options symbolize = {.find = cairn_source_find(source)};
 	struct cairn_symbolize_report report;
+	struct cairn_arena arena = {0};
 	char time[40];
 	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
 		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
@@ -68,8 +70,11 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	loaded->ignored = !cairn_store_accepts(profile, error);
 	if (loaded->ignored)
 		return false;
+	if (uploads)
+		cairn_uploads_find(uploads, tenant, profile, &arena, &symbolize);
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_report_free(&report);
+	cairn_arena_free(&arena);
 	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
 		snprintf(loaded->service, sizeof loaded->service, "%.250s",
 			 profile->process ? cairn_base_name(cairn_profile_string(profile, profile->process)) : "unknown");

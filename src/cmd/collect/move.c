@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "cmd/collect/load.h"
+#include "cmd/collect/naming.h"
 #include "cmd/command.h"
 #include "process/clock.h"
 
@@ -36,6 +37,7 @@ static bool load(struct cairn_collector *collector, const char *name, struct loa
 	if (!cairn_spool_parse(loaded->file.bytes, &query, &tenant, &body))
 		return cairn_fail(error, "its file in the spool is damaged");
 	return cairn_loaded_read(&loaded->it, query, tenant, body, collector->unpacked_most, cairn_spool_arrival(name), collector->source,
+				 &collector->uploads,
 				 error);
 }
 
@@ -92,8 +94,11 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 		cairn_spool_end(&collector->spool, names, count);
 	bool put = good == 0 || cairn_store_put_rows(store, rows, error);
 	cairn_store_rows_free(rows);
-	for (size_t i = 0; put && i < good; i++)
+	for (size_t i = 0; put && i < good; i++) {
+		if (collector->forwards)
+			cairn_forward_queues_add(collector->forwards, &loaded[file_of[i]].it.profile, &snapshots[i]);
 		cairn_spool_remove(&collector->spool, names[file_of[i]]);
+	}
 	collector->stored += put ? good : 0;
 	for (size_t i = 0; i < done; i++)
 		unload(&loaded[i]);
@@ -120,6 +125,7 @@ void *cairn_move_run(void *context)
 	enum { idle_ms = 1000, shortest_ms = 500, longest_ms = 30000 };
 	struct cairn_collector *collector = context;
 	struct cairn_store *store = NULL;
+	struct cairn_naming naming = {.collector = collector};
 	unsigned pause = 0;
 	while (!collector->stop) {
 		struct cairn_error error;
@@ -128,6 +134,9 @@ void *cairn_move_run(void *context)
 		int moved = store && (collector->spool.files == 0 || cairn_store_check(store, &error))
 				    ? move_batch(collector, store, &error)
 				    : -1;
+		if (moved >= 0 && cairn_naming_is_due(&naming) &&
+		    !(cairn_store_check(store, &error) && cairn_naming_run(&naming, store, &error)))
+			moved = -1;
 		if (moved < 0) {
 			collector->failures++;
 			if (pause == 0)
@@ -145,6 +154,7 @@ void *cairn_move_run(void *context)
 		}
 	}
 	cairn_store_close(store);
+	cairn_naming_free(&naming);
 	return NULL;
 }
 

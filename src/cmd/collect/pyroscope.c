@@ -6,8 +6,8 @@
 #include "cmd/collect/pyroscope.h"
 
 #include "base/base64.h"
-#include "base/cursor.h"
 #include "base/json_read.h"
+#include "base/protobuf.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
@@ -246,46 +246,25 @@ static bool push_json_series(struct cairn_json_value series, cairn_pyroscope_vis
 	return true;
 }
 
-/* The next field of a protobuf message; its bytes are empty for numbers. False at the end and at damage. */
-static bool next_field(struct cairn_cursor *message, uint64_t *field, struct cairn_bytes *bytes)
-{
-	if (cairn_cursor_left(message) == 0)
-		return false;
-	uint64_t tag = cairn_cursor_uleb(message);
-	*field = tag >> 3;
-	*bytes = (struct cairn_bytes){"", 0};
-	switch (tag & 7) {
-	case 0: cairn_cursor_uleb(message); break;
-	case 1: cairn_cursor_skip(message, 8); break;
-	case 2: *bytes = cairn_cursor_bytes(message, cairn_cursor_uleb(message)); break;
-	case 5: cairn_cursor_skip(message, 4); break;
-	default: cairn_cursor_fail(message);
-	}
-	if (*field == 0)
-		cairn_cursor_fail(message);
-	return !message->failed;
-}
-
 /* A RawProfileSeries: labels 1 (name 1, value 2), samples 2 (raw_profile 1). */
 static bool push_series(struct cairn_bytes bytes, cairn_pyroscope_visit *visit, void *context)
 {
 	struct labels labels = {0};
 	struct cairn_cursor series = cairn_cursor(bytes);
-	struct cairn_bytes item, part;
-	uint64_t field, inner_field;
-	while (next_field(&series, &field, &item)) {
-		struct cairn_cursor pair = cairn_cursor(item);
+	struct cairn_protobuf_field item, part;
+	while (cairn_protobuf_next(&series, &item)) {
+		struct cairn_cursor pair = cairn_cursor(item.bytes);
 		struct cairn_bytes name = {"", 0}, value = {"", 0};
-		while (field == 1 && next_field(&pair, &inner_field, &part))
-			*(inner_field == 1 ? &name : &value) = part;
-		if (field == 1)
+		while (item.field == 1 && cairn_protobuf_next(&pair, &part))
+			*(part.field == 1 ? &name : &value) = part.bytes;
+		if (item.field == 1)
 			add_label(&labels, name, value);
 	}
 	series = cairn_cursor(bytes);
-	while (is_memory(&labels) && next_field(&series, &field, &item)) {
-		struct cairn_cursor sample = cairn_cursor(item);
-		while (field == 2 && next_field(&sample, &inner_field, &part))
-			if (inner_field == 1 && !visit_profile(&labels, part, visit, context))
+	while (is_memory(&labels) && cairn_protobuf_next(&series, &item)) {
+		struct cairn_cursor sample = cairn_cursor(item.bytes);
+		while (item.field == 2 && cairn_protobuf_next(&sample, &part))
+			if (part.field == 1 && !visit_profile(&labels, part.bytes, visit, context))
 				return false;
 	}
 	return true;
@@ -304,10 +283,9 @@ bool cairn_pyroscope_push(struct cairn_bytes body, cairn_pyroscope_visit *visit,
 		return good || cairn_fail(error, "rawProfile is a pprof profile in base64");
 	}
 	struct cairn_cursor request = cairn_cursor(body);
-	struct cairn_bytes series;
-	uint64_t field;
-	while (next_field(&request, &field, &series))
-		if (field == 1 && !push_series(series, visit, context))
+	struct cairn_protobuf_field series;
+	while (cairn_protobuf_next(&request, &series))
+		if (series.field == 1 && !push_series(series.bytes, visit, context))
 			return true;
 	return !request.failed || cairn_fail(error, "the body is no PushRequest, neither in JSON nor in protobuf");
 }

@@ -4,6 +4,7 @@
 
 #include "agent/host/listen.h"
 #include "agent/route/empty_profile.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/collect/pyroscope.h"
@@ -27,11 +28,21 @@ static enum upload upload_of(const struct cairn_request *request)
 	return NO_UPLOAD;
 }
 
+bool cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why)
+{
+	struct cairn_json json = cairn_json(&response->body);
+	collector->refused++;
+	cairn_response_start(response, status, "application/json");
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "error", cairn_bytes_of(why));
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(&response->body, '\n');
+	return true;
+}
+
 static bool refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why)
 {
-	collector->refused++;
-	cairn_response_text(response, status, "application/json", "{\"error\":\"%s\"}\n", why);
-	return true;
+	return cairn_collector_refuse(collector, response, status, why);
 }
 
 /* Whether a request may go on, once its head is there: nobody sends a large body for nothing. */
@@ -45,7 +56,9 @@ bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t 
 		return !refuse(collector, response, 403, "browsers are not answered here, nor requests for another host");
 	if (!cairn_senders_tenant(&collector->senders, request->authorization))
 		return !refuse(collector, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
-	if (upload_of(request) == NO_UPLOAD)
+	if (cairn_symbols_is(request))
+		*body_maximum = CAIRN_UPLOAD_PIECE;
+	else if (upload_of(request) == NO_UPLOAD)
 		*body_maximum = 0;
 	else if (!cairn_spool_has_room(&collector->spool, request->has_length ? (size_t)request->content_length : CAIRN_COLLECT_BODY))
 		return !refuse(collector, response, 503, "the spool is full, since the store does not take what is there; try again later");
@@ -66,6 +79,11 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		 collector->ignored},
 		{"cairn_collect_set_aside_total", "counter", "Files set aside since they ended the collector too often.",
 		 collector->spool.set_aside},
+		{"cairn_collect_uploads_total", "counter", "Programs and debug files uploaded.", collector->uploads.arrived},
+		{"cairn_collect_uploads_removed_total", "counter", "Uploaded files removed to make room.", collector->uploads.removed},
+		{"cairn_collect_named_total", "counter", "Frames that got their names after they were stored.", collector->named},
+		{"cairn_collect_naming_passes_total", "counter", "Times frames in the store that lack names were looked at.",
+		 collector->passes},
 		{"cairn_collect_store_failures_total", "counter", "Times the store did not take a batch.", collector->failures},
 		{"cairn_collect_spool_files", "gauge", "Snapshots waiting for the store.", collector->spool.files},
 		{"cairn_collect_spool_bytes", "gauge", "Bytes waiting for the store.", collector->spool.bytes},
@@ -74,6 +92,34 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		cairn_buffer_format(&response->body, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name,
 				    rows[i].type, rows[i].name, (unsigned long long)rows[i].value);
+	if (collector->forwards)
+		cairn_forward_queues_metrics(collector->forwards, "cairn_collect_", &response->body);
+}
+
+bool cairn_collector_queue(struct cairn_collector *collector, struct cairn_queue *queue, struct cairn_exchange *exchange)
+{
+	pthread_mutex_lock(&collector->lock);
+	bool room = queue->count < CAIRN_COLLECT_WAITING;
+	if (room)
+		queue->items[(queue->first + queue->count++) % CAIRN_COLLECT_WAITING] = exchange;
+	pthread_cond_broadcast(&collector->arrived);
+	pthread_mutex_unlock(&collector->lock);
+	return room || !refuse(collector, &exchange->response, 503, "too many senders at once; try again");
+}
+
+struct cairn_exchange *cairn_collector_next(struct cairn_collector *collector, struct cairn_queue *queue)
+{
+	struct cairn_exchange *exchange = NULL;
+	pthread_mutex_lock(&collector->lock);
+	while (queue->count == 0 && !collector->stop)
+		pthread_cond_wait(&collector->arrived, &collector->lock);
+	if (queue->count > 0) {
+		exchange = queue->items[queue->first];
+		queue->first = (queue->first + 1) % CAIRN_COLLECT_WAITING;
+		queue->count--;
+	}
+	pthread_mutex_unlock(&collector->lock);
+	return exchange;
 }
 
 bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)
@@ -96,33 +142,13 @@ bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)
 		if (cairn_empty_profile(path, &response->body))
 			return true;
 	}
+	if (cairn_symbols_is(request))
+		return !cairn_collector_queue(collector, &collector->symbols, exchange);
 	if (upload_of(request) == NO_UPLOAD)
 		return refuse(collector, response, 404, "this is a collector: POST /v1/snapshots, GET /metrics, GET /health");
 	if (!cairn_request_is(request, "POST"))
 		return refuse(collector, response, 405, "profiles are sent by POST");
-	pthread_mutex_lock(&collector->lock);
-	bool room = collector->count < CAIRN_COLLECT_WAITING;
-	if (room)
-		collector->waiting[(collector->first + collector->count++) % CAIRN_COLLECT_WAITING] = exchange;
-	pthread_cond_broadcast(&collector->arrived);
-	pthread_mutex_unlock(&collector->lock);
-	return room ? false : refuse(collector, response, 503, "too many senders at once; try again");
-}
-
-/* The next exchange that waits; NULL at the end. */
-static struct cairn_exchange *next_exchange(struct cairn_collector *collector)
-{
-	struct cairn_exchange *exchange = NULL;
-	pthread_mutex_lock(&collector->lock);
-	while (collector->count == 0 && !collector->stop)
-		pthread_cond_wait(&collector->arrived, &collector->lock);
-	if (collector->count > 0) {
-		exchange = collector->waiting[collector->first];
-		collector->first = (collector->first + 1) % CAIRN_COLLECT_WAITING;
-		collector->count--;
-	}
-	pthread_mutex_unlock(&collector->lock);
-	return exchange;
+	return !cairn_collector_queue(collector, &collector->snapshots, exchange);
 }
 
 /* One request on its way to the spool. */
@@ -207,7 +233,7 @@ void *cairn_receive_run(void *context)
 {
 	struct cairn_collector *collector = context;
 	struct cairn_exchange *exchange;
-	while ((exchange = next_exchange(collector))) {
+	while ((exchange = cairn_collector_next(collector, &collector->snapshots))) {
 		const char *tenant = cairn_senders_tenant(&collector->senders, exchange->request.authorization);
 		struct taking taking = {.collector = collector, .exchange = exchange, .tenant = cairn_bytes_of(tenant ? tenant : "")};
 		answer(&taking);

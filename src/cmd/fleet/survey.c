@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Instances are looked at in *slots*: hours, as far as the store has them, or as many of them apart as it takes; and where there are too few
- * hours, times of at least ten minutes, of which each has a whole snapshot. */
+/* Instances are looked at in *slots*: hours, as far as the store has them, or as many of them apart as it takes; and where there are too
+ * few hours, times of at least ten minutes, of which each has a whole snapshot. */
 enum { slots_most = 25, hours_least = 12, short_slots_most = 13, slots_least = 6, points_least = 3 };
 static const int64_t hour_ns = 3600 * (int64_t)CAIRN_SECOND_NS, whole_ns = 600 * (int64_t)CAIRN_SECOND_NS;
 /* Values of one call path at one time: so many are looked at one by one. */
@@ -276,7 +276,8 @@ static double distance_of(const struct cairn_hourly_sum *early, const struct cai
 /* Adds up the changes of each call path, release by release, and keeps the most of each measure. */
 static void measure(struct survey *survey)
 {
-	double *sums[2] = {cairn_array_new(survey->candidate_count, sizeof **sums), cairn_array_new(survey->candidate_count, sizeof **sums)};
+	double *sums[2] = {cairn_array_new(survey->candidate_count, sizeof **sums),
+			   cairn_array_new(survey->candidate_count, sizeof **sums)};
 	for (size_t r = 0; r < survey->release_count; r++) {
 		const struct release *release = &survey->releases[r];
 		static const struct cairn_hourly_sum nothing = {0};

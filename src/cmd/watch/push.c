@@ -10,6 +10,7 @@
 #include "base/url.h"
 #include "cmd/collect/load.h"
 #include "cmd/command.h"
+#include "cmd/forward/forward.h"
 #include "cmd/template.h"
 #include "http/client.h"
 #include "process/clock.h"
@@ -28,7 +29,8 @@ static const size_t dump_most = (size_t)1 << 30; /* unpacked: it is a dump of ou
 struct cairn_push {
 	struct cairn_buffer url; /* of a collector, with the labels, terminated */
 	struct cairn_buffer query; /* host and labels */
-	const char *store_name; /* NULL for a collector */
+	struct cairn_forward *forward; /* NULL for a collector or a store */
+	const char *store_name; /* NULL for a collector or a forward */
 	struct cairn_store *store; /* while it is open */
 	char mark[4096]; /* the path of the file that says how far sending has come */
 	char *authorization;     /* a header line; NULL for none */
@@ -52,7 +54,7 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 	bool good = cairn_store_check(push->store, error);
 	if (good) {
 		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
-				      cairn_clock_wall_ns(), &source, error))
+				      cairn_clock_wall_ns(), &source, NULL, error))
 			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
 		else
 			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */
@@ -65,6 +67,32 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 	return good;
 }
 
+/* Sends DUMP, the file NAME, on to another system. */
+static bool forward_file(struct cairn_push *push, const char *name, struct cairn_bytes dump, struct cairn_error *error)
+{
+	static const struct cairn_source_options source;
+	struct cairn_loaded loaded;
+	struct cairn_forward_request request = {0};
+	bool done = true;
+	if (!cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
+			       cairn_clock_wall_ns(), &source, NULL, error)) {
+		cairn_note("%s is not forwarded: %s", name, error->text);
+	} else if (!cairn_forward_prepare(push->forward, &loaded.profile, &loaded.snapshot, &request, error)) {
+		if (error->text[0])
+			cairn_note("%s is not forwarded: %s", name, error->text);
+	} else {
+		enum cairn_forwarded result = cairn_forward_send(push->forward, &request, error);
+		done = result != CAIRN_FORWARD_AWAY;
+		if (done)
+			cairn_forward_settle(push->forward);
+		if (result == CAIRN_FORWARD_REFUSED)
+			cairn_note("%s is not forwarded: %s", name, error->text);
+	}
+	cairn_forward_request_free(&request);
+	cairn_loaded_free(&loaded);
+	return done;
+}
+
 /* What came of sending a file: it is done with, or it is to be tried again. */
 static bool send_file(struct cairn_push *push, const char *name, struct cairn_error *error)
 {
@@ -75,10 +103,10 @@ static bool send_file(struct cairn_push *push, const char *name, struct cairn_er
 	snprintf(path, sizeof path, "%s/%s", push->folder, name);
 	if (!cairn_file_map(&file, path, NULL))
 		return true; /* thinned out by now */
-	if (push->store_name) {
-		bool stored = store_file(push, name, file.bytes, error);
+	if (push->store_name || push->forward) {
+		bool done = (push->forward ? forward_file : store_file)(push, name, file.bytes, error);
 		cairn_file_close(&file);
-		return stored;
+		return done;
 	}
 	char *packed = cairn_pack_gzip(file.bytes, &length);
 	cairn_file_close(&file);
@@ -154,6 +182,11 @@ static void set_mark(const struct cairn_push *push, const char *name)
 	cairn_file_write(push->mark, (struct cairn_bytes){text, (size_t)length}, NULL);
 }
 
+static const char *receiver_of(const struct cairn_push *push)
+{
+	return push->forward ? cairn_forward_kind(push->forward) : push->store_name ? "the store" : "the collector";
+}
+
 static void *run(void *context)
 {
 	struct cairn_push *push = context;
@@ -163,7 +196,7 @@ static void *run(void *context)
 		struct cairn_error error;
 		if (send_file(push, name, &error)) {
 			if (pause > 0)
-				cairn_note("%s takes dumps again", push->store_name ? "the store" : "the collector");
+				cairn_note("%s takes dumps again", receiver_of(push));
 			pause = 0;
 			set_mark(push, name);
 			take_off(push, name);
@@ -263,6 +296,7 @@ static void queue_left(struct cairn_push *push)
 static void free_push(struct cairn_push *push)
 {
 	cairn_store_close(push->store);
+	cairn_forward_close(push->forward);
 	cairn_buffer_free(&push->url);
 	cairn_buffer_free(&push->query);
 	free(push->authorization);
@@ -270,8 +304,8 @@ static void free_push(struct cairn_push *push)
 	free(push);
 }
 
-struct cairn_push *cairn_push_open(const char *to, const char *token, const struct cairn_option_list *labels, const char *host,
-				   const char *folder, struct cairn_error *error)
+struct cairn_push *cairn_push_open(const char *to, const char *token, const char *headers, const struct cairn_option_list *labels,
+				   const char *host, const char *folder, struct cairn_error *error)
 {
 	struct cairn_push *push = cairn_array_zero(1, sizeof *push);
 	*push = (struct cairn_push){.url = cairn_buffer(8000),
@@ -285,7 +319,11 @@ struct cairn_push *cairn_push_open(const char *to, const char *token, const stru
 	push->store_name = cairn_store_is(to) ? to : NULL;
 	snprintf(push->mark, sizeof push->mark, "%s/.cairn-pushed-%016llx", folder,
 		 (unsigned long long)cairn_hash_text(cairn_bytes_of(to)));
-	bool good = make_query(&push->query, labels, host, error) && (push->store_name || make_url(push, to, error));
+	bool good = make_query(&push->query, labels, host, error);
+	if (good && cairn_forward_is(to))
+		good = (push->forward = cairn_forward_open(to, headers, error)) != NULL;
+	else
+		good = good && (push->store_name || make_url(push, to, error));
 	if (good)
 		queue_left(push);
 	if (good && pthread_create(&push->thread, NULL, run, push) != 0)

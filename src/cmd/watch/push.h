@@ -1,4 +1,4 @@
-/* push.h - sending the dumps that `cairn watch` writes to a collector, or putting them straight into a store.
+/* push.h - sending the dumps that `cairn watch` writes to a collector or on to another system, or putting them straight into a store.
  *
  * A thread of its own sends them, one after the other, from the files in the folder, so that neither a slow collector nor a missing one
  * holds up a dump. What could not be sent is tried again, with pauses; of those that wait the oldest is dropped when there are too many,
@@ -13,10 +13,11 @@
 
 struct cairn_push;
 
-/* Starts sending to TO, the URL of a collector or the name of a store; every dump is sent with LABELS ("key=value") and HOST. TOKEN may be
- * NULL. FOLDER is where the dumps are. All are borrowed. NULL, with a sentence, where an argument is wrong. */
-struct cairn_push *cairn_push_open(const char *to, const char *token, const struct cairn_option_list *labels, const char *host,
-				   const char *folder, struct cairn_error *error);
+/* Starts sending to TO, the URL of a collector, the name of a store, or a receiver of cmd/forward/forward.h; every dump is sent with LABELS
+ * ("key=value") and HOST. TOKEN, for a collector, and HEADERS, a file for a receiver, may be NULL. FOLDER is where the dumps are. All are
+ * borrowed. NULL, with a sentence, where an argument is wrong. */
+struct cairn_push *cairn_push_open(const char *to, const char *token, const char *headers, const struct cairn_option_list *labels,
+				   const char *host, const char *folder, struct cairn_error *error);
 
 /* The dump FILE, in the folder, is there: it is to be sent. Any thread; never waits. */
 void cairn_push_add(struct cairn_push *push, const char *file);

@@ -1,0 +1,136 @@
+/* naming.c - a profile of nothing but places, named as any other.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/naming.h"
+
+#include "base/array.h"
+#include "cmd/command.h"
+#include "process/clock.h"
+#include "store/names.h"
+#include "store/snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { page = 50000, module_shift = 44 };
+static const int64_t pause_ns = 600 * (int64_t)CAIRN_SECOND_NS;
+
+/* Places of one tenant on their way to a name. */
+struct places {
+	const struct cairn_naming *naming;
+	struct cairn_bytes tenant;
+	uint64_t number; /* the tenant's */
+	struct cairn_profile profile;
+	struct cairn_map mappings; /* by module */
+	uint64_t *frames; /* parallel to the profile's locations */
+	size_t count, capacity;
+};
+
+/* What is wanted of a page: frames that nobody tried, of a program that their tenant has uploaded. */
+static void add_place(void *context, const struct cairn_unnamed_frame *frame)
+{
+	struct places *places = context;
+	struct cairn_profile *profile = &places->profile;
+	char build_id[2 * 64 + 1];
+	if (frame->build_id.length >= sizeof build_id || frame->offset >> module_shift ||
+	    cairn_map_get(&places->naming->tried, frame->id) != CAIRN_NONE ||
+	    frame->id != cairn_frame_id(places->number, frame->build_id, frame->offset))
+		return;
+	snprintf(build_id, sizeof build_id, "%.*s", (int)frame->build_id.length, frame->build_id.data);
+	uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, frame->module),
+						   cairn_strings_add(&profile->strings, frame->build_id));
+	uint32_t *mapping = cairn_map_at(&places->mappings, module);
+	if (*mapping == CAIRN_NONE) {
+		/* Only the program itself says which address the byte at an offset has; a debug file alone does not. */
+		if (!cairn_uploads_has_program(&places->naming->collector->uploads, places->tenant, build_id))
+			return;
+		uint64_t start = (uint64_t)(module + 1) << module_shift;
+		*mapping = cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = start,
+										      .limit = start + ((uint64_t)1 << module_shift),
+										      .module = module});
+	}
+	cairn_profile_new_location(profile, &(struct cairn_location){.address = profile->mappings[*mapping].start + frame->offset,
+								     .mapping = *mapping,
+								     .is_call = true});
+	cairn_array_room(places->frames, places->count, places->capacity);
+	places->frames[places->count++] = frame->id;
+}
+
+/* Names what was collected, and puts it. */
+static bool name_places(struct cairn_naming *naming, struct cairn_store *store, struct places *places, struct cairn_error *error)
+{
+	struct cairn_collector *collector = naming->collector;
+	struct cairn_symbolize_options options = {.find = cairn_source_find(collector->source)};
+	struct cairn_symbolize_report report;
+	struct cairn_arena arena = {0};
+	struct cairn_map known = {0};
+	size_t named = 0;
+	bool good = cairn_store_named(store, places->frames, places->count, &known, error);
+	for (size_t i = 0; good && i < places->count; i++) {
+		*cairn_map_at(&naming->tried, places->frames[i]) = 0;
+		if (cairn_map_get(&known, places->frames[i]) != CAIRN_NONE)
+			places->profile.locations[i].mapping = CAIRN_NONE; /* so that nothing is done about it */
+	}
+	if (good) {
+		cairn_uploads_find(&collector->uploads, places->tenant, &places->profile, &arena, &options);
+		cairn_symbolize(&places->profile, &options, &report);
+		cairn_symbolize_report_free(&report);
+		good = cairn_store_put_names(store, places->tenant, &places->profile, &named, error);
+	}
+	collector->named += good ? named : 0;
+	cairn_map_free(&known);
+	cairn_arena_free(&arena);
+	return good;
+}
+
+/* One pass for TENANT. */
+static bool name_tenant(struct cairn_naming *naming, struct cairn_store *store, const char *tenant, struct cairn_error *error)
+{
+	uint64_t after = 0;
+	size_t count = page;
+	bool good = true;
+	if (!cairn_uploads_has_any(&naming->collector->uploads, cairn_bytes_of(tenant)))
+		return true;
+	while (good && count == page && !naming->collector->stop) {
+		struct places places = {.naming = naming, .tenant = cairn_bytes_of(tenant)};
+		places.number = cairn_store_tenant(places.tenant);
+		cairn_profile_init(&places.profile);
+		good = cairn_store_unnamed(store, &after, page, add_place, &places, &count, error) &&
+		       (places.count == 0 || name_places(naming, store, &places, error));
+		cairn_profile_free(&places.profile);
+		cairn_map_free(&places.mappings);
+		free(places.frames);
+	}
+	return good;
+}
+
+bool cairn_naming_is_due(const struct cairn_naming *naming)
+{
+	return naming->uploads != naming->collector->uploads.arrived || cairn_clock_ns() >= naming->next_ns;
+}
+
+bool cairn_naming_run(struct cairn_naming *naming, struct cairn_store *store, struct cairn_error *error)
+{
+	const struct cairn_senders *senders = &naming->collector->senders;
+	uint64_t uploads = naming->collector->uploads.arrived;
+	if (uploads != naming->uploads)
+		cairn_naming_free(naming);
+	bool good = senders->count > 0 || name_tenant(naming, store, "", error);
+	for (size_t i = 0; good && i < senders->count; i++) {
+		bool seen = false;
+		for (size_t k = 0; k < i; k++)
+			seen = seen || strcmp(senders->items[k].tenant, senders->items[i].tenant) == 0;
+		good = seen || name_tenant(naming, store, senders->items[i].tenant, error);
+	}
+	if (!good)
+		return false;
+	naming->collector->passes++;
+	naming->uploads = uploads;
+	naming->next_ns = cairn_clock_ns() + pause_ns;
+	return true;
+}
+
+void cairn_naming_free(struct cairn_naming *naming)
+{
+	cairn_map_free(&naming->tried);
+	naming->tried = (struct cairn_map){0};
+}

@@ -1,0 +1,418 @@
+/* uploads.c - drafts that grow, files by build-id, and room for them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/uploads.h"
+
+#include "base/array.h"
+#include "base/descriptor.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "process/clock.h"
+#include "store/rows.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { longest_path = 4096 };
+static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
+/* A draft that nobody has added to for so long is given up. */
+static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+/* A file used within this time is not marked as used again. */
+static const int64_t mark_ns = 3600 * (int64_t)CAIRN_SECOND_NS;
+
+/* Makes the secret unless it is there. Of several collectors that start at once, one makes it for all. */
+static bool make_secret(const char *path, struct cairn_error *error)
+{
+	char draft[longest_path];
+	unsigned char bytes[16];
+	char text[2 * sizeof bytes + 1];
+	if (access(path, R_OK) == 0)
+		return true;
+	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+		return cairn_fail_errno(error, "no random numbers");
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	snprintf(draft, sizeof draft, "%.4000s.%d", path, (int)getpid());
+	if (!cairn_file_write(draft, cairn_bytes_of(text), error))
+		return false;
+	bool good = link(draft, path) == 0 || errno == EEXIST || cairn_fail_errno(error, "%s", path);
+	unlink(draft);
+	return good;
+}
+
+/* Reads the secret, and makes it where it is not there if that is wanted (MAKE). */
+static bool read_secret(struct cairn_uploads *uploads, bool make, struct cairn_error *error)
+{
+	char path[longest_path];
+	struct cairn_file file;
+	if (make && !cairn_folder_make(uploads->path))
+		return cairn_fail_errno(error, "%s: cannot be used as the folder for uploaded files (--uploads)", uploads->path);
+	snprintf(path, sizeof path, "%.4000s/.secret", uploads->path);
+	if ((make && !make_secret(path, error)) || !cairn_file_map(&file, path, error))
+		return false;
+	bool good = file.bytes.length == sizeof uploads->secret;
+	if (good)
+		memcpy(uploads->secret, file.bytes.data, sizeof uploads->secret);
+	cairn_file_close(&file);
+	return good || cairn_fail(error, "%s: damaged; remove the folder, and have builds upload their files again", path);
+}
+
+static bool know_secret(struct cairn_uploads *uploads, bool make, struct cairn_error *error)
+{
+	pthread_mutex_lock(&uploads->lock);
+	bool known = uploads->has_secret = uploads->has_secret || read_secret(uploads, make, error);
+	pthread_mutex_unlock(&uploads->lock);
+	return known;
+}
+
+bool cairn_uploads_open(struct cairn_uploads *uploads, const char *path, uint64_t largest, uint64_t total, bool later,
+			struct cairn_error *error)
+{
+	*uploads = (struct cairn_uploads){.path = path, .largest = largest, .total = total, .lock = PTHREAD_MUTEX_INITIALIZER};
+	return later || know_secret(uploads, true, error);
+}
+
+bool cairn_upload_sum_valid(const char *sum)
+{
+	return strlen(sum) == CAIRN_UPLOAD_SUM && strspn(sum, "0123456789abcdef") == CAIRN_UPLOAD_SUM;
+}
+
+/* The folder of TENANT. */
+static void folder_of(const struct cairn_uploads *uploads, struct cairn_bytes tenant, char out[longest_path])
+{
+	uint64_t id = cairn_store_id(4, (struct cairn_bytes){uploads->secret, sizeof uploads->secret});
+	snprintf(out, longest_path, "%.4000s/%016llx", uploads->path, (unsigned long long)cairn_store_id(id, tenant));
+}
+
+/* The path of the file of BUILD_ID in FOLDER; false where it does not fit. */
+static bool file_path(const char *folder, const char *build_id, bool program, char out[longest_path])
+{
+	int length = snprintf(out, longest_path, "%s/%s/%.2s/%s%s", folder, files_name, build_id, build_id + 2, program ? "" : ".debug");
+	return length > 0 && length < longest_path;
+}
+
+/* One file of a tenant, complete or a draft. */
+struct kept {
+	char *path;
+	uint64_t size;
+	int64_t used_ns;
+	bool draft;
+};
+
+struct listing {
+	struct kept *items;
+	size_t count, capacity;
+	uint64_t bytes;
+};
+
+static void list_folder(struct listing *listing, const char *folder, bool drafts, unsigned depth)
+{
+	DIR *entries = opendir(folder);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		struct stat status;
+		char path[longest_path];
+		if (entry->d_name[0] == '.' || snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= longest_path ||
+		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		if (S_ISDIR(status.st_mode) && depth > 0)
+			list_folder(listing, path, drafts, depth - 1);
+		if (!S_ISREG(status.st_mode))
+			continue;
+		cairn_array_room(listing->items, listing->count, listing->capacity);
+		listing->items[listing->count++] = (struct kept){.path = strdup(path),
+								 .size = (uint64_t)status.st_size,
+								 .used_ns = cairn_time_ns(drafts ? &status.st_mtim : &status.st_atim),
+								 .draft = drafts};
+		if (!listing->items[listing->count - 1].path)
+			cairn_out_of_memory(strlen(path));
+		listing->bytes += (uint64_t)status.st_size;
+	}
+	if (entries)
+		closedir(entries);
+}
+
+static void free_listing(struct listing *listing)
+{
+	for (size_t i = 0; i < listing->count; i++)
+		free(listing->items[i].path);
+	free(listing->items);
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct kept *one = a, *other = b;
+	return (one->used_ns > other->used_ns) - (one->used_ns < other->used_ns);
+}
+
+/* Removes what was not used for longest until NEEDED more bytes fit into FOLDER beside the draft OWN, which stays; and drafts that were
+ * given up. */
+static bool make_room(struct cairn_uploads *uploads, const char *folder, const char *own, uint64_t needed)
+{
+	struct listing listing = {0};
+	char path[longest_path];
+	int64_t now = cairn_clock_wall_ns();
+	snprintf(path, sizeof path, "%.4000s/%s", folder, files_name);
+	list_folder(&listing, path, false, 1);
+	snprintf(path, sizeof path, "%.4000s/%s", folder, drafts_name);
+	list_folder(&listing, path, true, 0);
+	if (listing.count > 0)
+		qsort(listing.items, listing.count, sizeof *listing.items, oldest_first);
+	for (size_t i = 0; i < listing.count; i++) {
+		const struct kept *item = &listing.items[i];
+		bool late = item->draft && now - item->used_ns > draft_ns;
+		if (strcmp(item->path, own) == 0 || (!late && listing.bytes + needed <= uploads->total) || unlink(item->path) != 0)
+			continue;
+		listing.bytes -= item->size;
+		uploads->removed += !item->draft;
+	}
+	bool fits = listing.bytes + needed <= uploads->total;
+	free_listing(&listing);
+	return fits;
+}
+
+static bool fail(struct cairn_upload_state *state, int status)
+{
+	state->status = status;
+	return false;
+}
+
+/* Whether a file of SIZE bytes can be taken at all. */
+static bool check_size(const struct cairn_uploads *uploads, uint64_t size, struct cairn_upload_state *state, struct cairn_error *error)
+{
+	char own[24], most[24];
+	uint64_t limit = uploads->largest < uploads->total ? uploads->largest : uploads->total;
+	if (size > 0 && size <= limit)
+		return true;
+	cairn_fail(error, "the file has %s, and this collector takes up to %s (--upload-largest, --upload-total)",
+		   cairn_text_human((double)size, own), cairn_text_human((double)limit, most));
+	return fail(state, 413);
+}
+
+/* The draft of the file with SUM and SIZE. */
+static void draft_path(const char *folder, const char *sum, uint64_t size, char out[longest_path])
+{
+	uint64_t id = cairn_store_id_number(cairn_store_id(5, cairn_bytes_of(sum)), size);
+	snprintf(out, longest_path, "%.4000s/%s/%016llx", folder, drafts_name, (unsigned long long)id);
+}
+
+/* Whether FOLDER has a file like FILE, or a better one. */
+static bool has_as_good(const char *folder, const struct cairn_build_file *file)
+{
+	char path[longest_path];
+	struct cairn_build_file there;
+	return file_path(folder, file->build_id, file->program, path) && cairn_build_file_read(&there, path, "", NULL) &&
+	       strcmp(there.build_id, file->build_id) == 0 && there.program == file->program && there.detail >= file->detail;
+}
+
+bool cairn_uploads_ask(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *sum, const struct cairn_build_file *file,
+		       struct cairn_upload_state *state, struct cairn_error *error)
+{
+	char folder[longest_path], draft[longest_path];
+	struct stat status;
+	*state = (struct cairn_upload_state){.status = 200};
+	if (know_secret(uploads, false, NULL)) {
+		folder_of(uploads, tenant, folder);
+		state->complete = has_as_good(folder, file);
+		if (state->complete)
+			return true;
+		draft_path(folder, sum, file->size, draft);
+		if (stat(draft, &status) == 0)
+			state->received = (uint64_t)status.st_size;
+	}
+	return check_size(uploads, file->size, state, error);
+}
+
+/* Whether the open FILE has the sum SUM. */
+static bool has_sum(int file, const char *sum)
+{
+	enum { at_once = 1 << 18 };
+	char *part = cairn_array_new(at_once, 1), text[CAIRN_UPLOAD_SUM + 1];
+	struct cairn_sha256 state;
+	uint8_t digest[32];
+	off_t offset = 0;
+	ssize_t length;
+	cairn_sha256_begin(&state);
+	while ((length = pread(file, part, at_once, offset)) > 0) {
+		cairn_sha256_add(&state, (struct cairn_bytes){part, (size_t)length});
+		offset += length;
+	}
+	cairn_sha256_end(&state, digest);
+	free(part);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	return length == 0 && strcmp(text, sum) == 0;
+}
+
+static void sync_folder(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	fsync(folder);
+	close(folder);
+}
+
+/* The draft is complete: it becomes the file of its build-id, unless a better one is there. */
+static bool adopt(struct cairn_uploads *uploads, const char *folder, const char *draft, struct cairn_upload_state *state,
+		  struct cairn_error *error)
+{
+	char path[longest_path], parent[longest_path];
+	if (!cairn_build_file_read(&state->file, draft, "the file", error)) {
+		unlink(draft);
+		return fail(state, 400);
+	}
+	state->complete = true;
+	if (has_as_good(folder, &state->file)) {
+		unlink(draft);
+		return true;
+	}
+	snprintf(parent, sizeof parent, "%.4000s/%s/%.2s", folder, files_name, state->file.build_id);
+	bool good = file_path(folder, state->file.build_id, state->file.program, path) && cairn_folder_make(parent) &&
+		    rename(draft, path) == 0;
+	if (!good) {
+		cairn_fail_errno(error, "the collector cannot keep the file");
+		unlink(draft);
+		return fail(state, 507);
+	}
+	sync_folder(parent);
+	uploads->arrived++;
+	return true;
+}
+
+/* Writes PIECE at the end of the open draft FILE. */
+static bool append(int file, uint64_t offset, struct cairn_bytes piece, struct cairn_upload_state *state, struct cairn_error *error)
+{
+	if (lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset && cairn_descriptor_write_all(file, &piece))
+		return true;
+	cairn_fail_errno(error, "the collector cannot write to its disk");
+	(void)!ftruncate(file, (off_t)offset);
+	return fail(state, 507);
+}
+
+static bool take(struct cairn_uploads *uploads, const char *folder, const char *draft, int file, const char *sum, uint64_t size,
+		 uint64_t offset, struct cairn_bytes piece, struct cairn_upload_state *state, struct cairn_error *error)
+{
+	struct stat status;
+	if (fstat(file, &status) != 0) {
+		cairn_fail_errno(error, "the collector cannot read its disk");
+		return fail(state, 507);
+	}
+	state->received = (uint64_t)status.st_size;
+	if (state->received != offset) {
+		cairn_fail(error, "%llu bytes of the file are here; go on from there", (unsigned long long)state->received);
+		return fail(state, 409);
+	}
+	if (!make_room(uploads, folder, draft, piece.length)) {
+		cairn_fail(error, "there is no room for the file beside other uploads that are under way");
+		return fail(state, 507);
+	}
+	if (!append(file, offset, piece, state, error))
+		return false;
+	state->received = offset + piece.length;
+	if (state->received < size)
+		return true;
+	if (fsync(file) != 0) {
+		cairn_fail_errno(error, "the collector cannot write to its disk");
+		return fail(state, 507);
+	}
+	if (!has_sum(file, sum)) {
+		unlink(draft);
+		cairn_fail(error, "what arrived is not what was announced: its SHA-256 is another");
+		return fail(state, 400);
+	}
+	return adopt(uploads, folder, draft, state, error);
+}
+
+bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *sum, uint64_t size, uint64_t offset,
+			struct cairn_bytes piece, struct cairn_upload_state *state, struct cairn_error *error)
+{
+	char folder[longest_path], draft[longest_path], drafts[longest_path];
+	*state = (struct cairn_upload_state){.status = 200};
+	if (!check_size(uploads, size, state, error))
+		return false;
+	if (piece.length == 0 || offset > size || piece.length > size - offset) {
+		cairn_fail(error, "the piece does not lie within the file");
+		return fail(state, 400);
+	}
+	if (!know_secret(uploads, true, error))
+		return fail(state, 507);
+	folder_of(uploads, tenant, folder);
+	snprintf(drafts, sizeof drafts, "%.4000s/%s", folder, drafts_name);
+	draft_path(folder, sum, size, draft);
+	int file = cairn_folder_make(drafts) ? open(draft, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	if (file < 0) {
+		cairn_fail_errno(error, "the collector cannot write to its disk");
+		return fail(state, 507);
+	}
+	bool good = take(uploads, folder, draft, file, sum, size, offset, piece, state, error);
+	close(file);
+	return good;
+}
+
+/* Marks PATH as used, now and then. False where there is no such file. */
+static bool use(const char *path)
+{
+	struct stat status;
+	if (stat(path, &status) != 0)
+		return false;
+	const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+	if (cairn_clock_wall_ns() - cairn_time_ns(&status.st_atim) > mark_ns)
+		utimensat(AT_FDCWD, path, times, 0);
+	return true;
+}
+
+bool cairn_uploads_has_any(struct cairn_uploads *uploads, struct cairn_bytes tenant)
+{
+	char folder[longest_path], files[longest_path];
+	if (!know_secret(uploads, false, NULL))
+		return false;
+	folder_of(uploads, tenant, folder);
+	snprintf(files, sizeof files, "%.4000s/%s", folder, files_name);
+	return access(files, R_OK) == 0;
+}
+
+bool cairn_uploads_has_program(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id)
+{
+	char folder[longest_path], path[longest_path];
+	if (!know_secret(uploads, false, NULL))
+		return false;
+	folder_of(uploads, tenant, folder);
+	return cairn_build_id_valid(build_id) && file_path(folder, build_id, true, path) && access(path, R_OK) == 0;
+}
+
+void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant, const struct cairn_profile *profile,
+			struct cairn_arena *arena, struct cairn_symbolize_options *options)
+{
+	char folder[longest_path], path[longest_path];
+	struct cairn_find_options *find = &options->find;
+	if (!cairn_uploads_has_any(uploads, tenant))
+		return;
+	folder_of(uploads, tenant, folder);
+	const char **binaries = cairn_arena_zero(arena, find->binary_count + profile->module_count + 1, sizeof *binaries);
+	const char **symbols = cairn_arena_zero(arena, find->symbols_count + 1, sizeof *symbols);
+	for (size_t i = 0; i < find->binary_count; i++)
+		binaries[i] = find->binaries[i];
+	for (size_t i = 0; i < find->symbols_count; i++)
+		symbols[i] = find->symbols[i];
+	symbols[find->symbols_count++] = cairn_arena_text(arena, cairn_bytes_of(folder));
+	for (size_t i = 0; i < profile->module_count; i++) {
+		const char *build_id = cairn_profile_string(profile, profile->modules[i].build_id);
+		if (!cairn_build_id_valid(build_id))
+			continue;
+		if (file_path(folder, build_id, false, path))
+			use(path);
+		if (file_path(folder, build_id, true, path) && use(path))
+			binaries[find->binary_count++] = cairn_arena_text(arena, cairn_bytes_of(path));
+	}
+	find->binaries = binaries;
+	find->symbols = symbols;
+	options->cache_folder = cairn_arena_format(arena, "%s/%s", folder, names_name);
+}

@@ -1,0 +1,26 @@
+/* label.h - what a receiver is told about the process of a snapshot.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_FORWARD_LABEL_H
+#define CAIRN_CMD_FORWARD_LABEL_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+enum { CAIRN_FORWARD_LABELS = 28 }; /* Pyroscope takes 30 */
+
+struct cairn_forward_labels {
+	struct cairn_forward_label {
+		const char *name, *value; /* valid UTF-8; in the arena */
+	} items[CAIRN_FORWARD_LABELS];
+	size_t count;
+};
+
+/* The labels that senders gave, with names that Prometheus would take ([a-zA-Z_][a-zA-Z0-9_]*), each once, and none that begins with two
+ * underscores. Those in TAKEN, which ends with NULL, are left out. */
+void cairn_forward_labels_read(struct cairn_forward_labels *labels, const struct cairn_store_snapshot *snapshot, const char *const *taken,
+			       struct cairn_arena *arena);
+
+/* Adds one more in front of those that were read, unless VALUE is empty. */
+void cairn_forward_labels_add(struct cairn_forward_labels *labels, const char *name, struct cairn_bytes value, struct cairn_arena *arena);
+
+#endif
