@@ -21,7 +21,8 @@ struct cairn_flamebearer {
 	int64_t most_self;
 };
 
-/* Makes the rows of TREE with at most NODE_MOST boxes (0 for all), the largest; those left out are summed up in their parent, as "other". */
+/* Makes the rows of TREE with at most NODE_MOST boxes (0 for all), the largest; those left out are summed up in their parent, as
+ * "other". */
 void cairn_flamebearer_make(struct cairn_flamebearer *flame, const struct cairn_tree *tree, size_t node_most);
 void cairn_flamebearer_free(struct cairn_flamebearer *flame);
 

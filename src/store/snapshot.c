@@ -53,46 +53,90 @@ static uint64_t this_week(void)
 	return (uint64_t)(now - now % CAIRN_STORE_WEEK_NS);
 }
 
+void cairn_numbered_free(struct cairn_numbered *numbered)
+{
+	cairn_map_free(&numbered->at);
+	free(numbered->ids);
+	*numbered = (struct cairn_numbered){0};
+}
+
+/* The number of the thing that hashes to HASH: false where it has none yet, which the caller stores in **ID. */
+static bool find_number(struct cairn_numbered *numbered, uint64_t hash, uint64_t **id)
+{
+	uint32_t *at = cairn_map_at(&numbered->at, hash);
+	bool known = *at != CAIRN_NONE;
+	if (!known) {
+		*at = (uint32_t)numbered->count;
+		cairn_array_room(numbered->ids, numbered->count, numbered->capacity);
+		numbered->count++;
+	}
+	*id = &numbered->ids[*at];
+	return known;
+}
+
 uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t offset)
 {
 	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
 }
 
-/* The row of LOCATION, appended to ROWS. Returns the frame's number. */
+/* The row of LOCATION, appended to ROWS unless it is there. Returns the frame's number. SCRATCH is for use within. */
 static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
-			    struct cairn_buffer *rows)
+			    struct cairn_numbered *numbered, struct cairn_buffer *rows, struct cairn_buffer scratch[2])
 {
 	const struct cairn_module *module = cairn_profile_module(profile, location);
 	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
 	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
-	uint64_t offset = cairn_profile_file_offset(profile, location); /* the address itself where there was no file */
-	struct cairn_buffer names = cairn_buffer(64 << 10);
-	write_names(profile, location, &names);
-	uint64_t id = cairn_frame_id(tenant, build_id.length ? build_id : path, offset);
-	if (!build_id.length)
-		id = cairn_store_id(id, cairn_buffer_bytes(&names));
-	cairn_row_number(rows, id);
-	cairn_row_text(rows, build_id);
-	cairn_row_text(rows, path);
-	cairn_row_number(rows, offset);
-	cairn_row_text(rows, cairn_buffer_bytes(&names));
-	cairn_row_number(rows, names.length == 0);
-	cairn_row_number(rows, this_week());
-	cairn_buffer_free(&names);
-	return id;
+	uint64_t offset = cairn_profile_file_offset(profile, location), *id; /* the address itself where there was no file */
+	struct cairn_buffer *names = &scratch[0], *row = &scratch[1];
+	names->length = row->length = 0;
+	write_names(profile, location, names);
+	cairn_row_text(row, build_id);
+	cairn_row_text(row, path);
+	cairn_row_number(row, offset);
+	cairn_row_text(row, cairn_buffer_bytes(names));
+	cairn_row_number(row, names->length == 0);
+	cairn_row_number(row, this_week());
+	if (!find_number(numbered, cairn_hash_bytes(row->data, row->length) ^ cairn_hash_mix(tenant), &id)) {
+		*id = cairn_frame_id(tenant, build_id.length ? build_id : path, offset);
+		if (!build_id.length)
+			*id = cairn_store_id(*id, cairn_buffer_bytes(names));
+		cairn_row_number(rows, *id);
+		cairn_buffer_append(rows, row->data, row->length);
+	}
+	return *id;
+}
+
+/* The row of a stack of DEPTH frames, in the same way. */
+static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenant, struct cairn_numbered *numbered,
+			    struct cairn_buffer *rows)
+{
+	struct cairn_bytes bytes = {(const char *)frames, depth * sizeof *frames};
+	uint64_t *id;
+	if (!find_number(numbered, cairn_hash_bytes(bytes.data, bytes.length) + cairn_hash_mix(~tenant), &id)) {
+		*id = cairn_store_id(tenant, bytes);
+		cairn_row_number(rows, *id);
+		cairn_row_list(rows, frames, depth);
+		cairn_row_number(rows, this_week());
+	}
+	return *id;
 }
 
 size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows)
 {
 	size_t count = 0;
+	struct cairn_numbered numbered = {0};
+	struct cairn_buffer scratch[2] = {cairn_buffer(64 << 10), cairn_buffer(SIZE_MAX)}; /* names may be cut */
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		const struct cairn_module *module = cairn_profile_module(profile, location);
 		if (location->frame_count == 0 || !module || !module->build_id)
 			continue;
-		write_frame(profile, location, tenant, rows);
+		write_frame(profile, location, tenant, &numbered, rows, scratch);
 		count++;
 	}
+	cairn_numbered_free(&numbered);
+	cairn_buffer_free(&scratch[0]);
+	cairn_buffer_free(&scratch[1]);
 	return count;
 }
 
@@ -108,16 +152,17 @@ static double value_of(const double *values, uint32_t which)
 }
 
 /* The rows of all samples. Several of one stack, as with labels, are one row: the sum. */
-static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t tenant, uint64_t instance, const struct values *which,
-			  struct cairn_buffer rows[CAIRN_TABLES])
+static void write_samples(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, uint64_t tenant, uint64_t instance,
+			  const struct values *which, struct cairn_buffer rows[CAIRN_TABLES])
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	uint64_t *frames = cairn_array_new(profile->location_count, sizeof *frames);
 	struct cairn_stored_sample *sums = cairn_array_zero(profile->sample_count, sizeof *sums);
 	struct cairn_map seen = {0};
+	struct cairn_buffer scratch[2] = {cairn_buffer(64 << 10), cairn_buffer(SIZE_MAX)}; /* names may be cut */
 	size_t count = 0, deepest = 0;
 	for (size_t i = 0; i < profile->location_count; i++)
-		frames[i] = write_frame(profile, &profile->locations[i], tenant, &rows[CAIRN_TABLE_FRAMES]);
+		frames[i] = write_frame(profile, &profile->locations[i], tenant, numbered, &rows[CAIRN_TABLE_FRAMES], scratch);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		deepest = profile->samples[i].depth > deepest ? profile->samples[i].depth : deepest;
 	uint64_t *stack = cairn_array_new(deepest, sizeof *stack);
@@ -126,14 +171,11 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t 
 		const double *values = cairn_profile_values(profile, i);
 		for (uint32_t k = 0; k < sample->depth; k++)
 			stack[k] = frames[profile->stacks[sample->stack + k]];
-		uint64_t id = cairn_store_id(tenant, (struct cairn_bytes){(const char *)stack, sample->depth * sizeof *stack});
+		uint64_t id = write_stack(stack, sample->depth, tenant, numbered, &rows[CAIRN_TABLE_STACKS]);
 		uint32_t *at = cairn_map_at(&seen, id);
 		if (*at == CAIRN_NONE) {
 			*at = (uint32_t)count;
 			sums[count++].stack = id;
-			cairn_row_number(&rows[CAIRN_TABLE_STACKS], id);
-			cairn_row_list(&rows[CAIRN_TABLE_STACKS], stack, sample->depth);
-			cairn_row_number(&rows[CAIRN_TABLE_STACKS], this_week());
 		}
 		struct cairn_stored_sample *sum = &sums[*at];
 		sum->bytes += value_of(values, which->bytes);
@@ -154,6 +196,8 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t 
 		cairn_row_real(out, sums[i].allocated_objects);
 	}
 	cairn_map_free(&seen);
+	cairn_buffer_free(&scratch[0]);
+	cairn_buffer_free(&scratch[1]);
 	free(stack);
 	free(sums);
 	free(frames);
@@ -191,8 +235,8 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 	return profile->time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
 }
 
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort,
-			  struct cairn_error *error)
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
+			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort, struct cairn_error *error)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
@@ -200,7 +244,7 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	if (!cairn_store_accepts(profile, error))
 		return false;
 	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = cairn_snapshot_instance(snapshot);
-	write_samples(snapshot, tenant, instance, &which, rows);
+	write_samples(snapshot, numbered, tenant, instance, &which, rows);
 
 	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
 	struct cairn_bytes build = program_build(profile), version = snapshot->version.length ? snapshot->version : build;

@@ -21,10 +21,19 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 /* Appends the rows of the locations of PROFILE that have a build-id and names. Returns how many. */
 size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows);
 
-/* Appends the rows of SNAPSHOT, a whole one, to each table its own but for hourly, which it has none of; *COHORT says whose it is. Fails,
- * with a sentence, for what is no profile of live memory with a time. */
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort,
-			  struct cairn_error *error);
+/* Which frames and stacks were written to the same rows before, and their numbers: snapshots of one program have most of them in common,
+ * and to number one takes three SHA-256 sums. All zeroes is none. */
+struct cairn_numbered {
+	struct cairn_map at; /* by a hash of what they are, which nobody else knows (base/hash.h), an index in `ids` */
+	uint64_t *ids;
+	size_t count, capacity;
+};
+void cairn_numbered_free(struct cairn_numbered *numbered);
+
+/* Appends the rows of SNAPSHOT, a whole one, to each table its own but for hourly, which it has none of, and frames and stacks that are
+ * NUMBERED already; *COHORT says whose it is. Fails, with a sentence, for what is no profile of live memory with a time. */
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
+			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort, struct cairn_error *error);
 
 /* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
 struct cairn_dictionary {

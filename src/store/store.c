@@ -216,13 +216,15 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		rows->tables[i] = cairn_buffer(SIZE_MAX);
 	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
+	struct cairn_numbered numbered = {0};
 	for (size_t i = 0; i < count; i++) {
 		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
 		uint64_t cohort;
-		if (cairn_snapshot_write(&snapshots[i], rows->tables, &cohort, NULL))
+		if (cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &cohort, NULL))
 			rows->parts[rows->count++] = (struct cairn_snapshot_part){
 				(rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row, cohort};
 	}
+	cairn_numbered_free(&numbered);
 	return rows;
 }
 

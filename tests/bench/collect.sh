@@ -18,7 +18,7 @@ verdict() { awk -v value="$1" -v wanted="$2" 'BEGIN { print value <= wanted ? "m
 
 # run INSTANCES: prints a line of the table
 run() {
-	local database=fleet$1 port url before seconds sent refused size rows bytes all own server
+	local database=fleet$1 port url before seconds sent refused size all own server
 	port=$(free_port) url=http://127.0.0.1:$port
 	"$cairn" store init -q "clickhouse://127.0.0.1:$clickhouse_http/$database"
 	"$cairn" collect --store "clickhouse://127.0.0.1:$clickhouse_http/$database" --listen "127.0.0.1:$port" --spool "$scratch/spool$1" >"$scratch/collect.log" 2>&1 &

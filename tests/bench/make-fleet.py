@@ -14,7 +14,9 @@ PERIOD, START, SHAPES, HOUR, DEPTH = 524288, 1_790_000_000, 16, 3600, 12
 def shapes(stacks, minutes):
     """Dumps without the end of their trailers, compressed, by shape and minute."""
     rng = random.Random(21)
-    lines = ["@ " + " ".join(f"{0x400000 + rng.randrange(1 << 20):#x}" for _ in range(20)) for _ in range(stacks)]
+    # Stacks are a tree of twenty levels: each call is made from two places, so that there are twice as many places as stacks.
+    places = [[0x400000 + rng.randrange(1 << 20) for _ in range(0, stacks, 1 << min(level, 20))] for level in range(20)]
+    lines = ["@ " + " ".join(f"{places[level][k >> level]:#x}" for level in range(20)) for k in range(stacks)]
     result = []
     for _ in range(SHAPES):
         counts, of_minute = [rng.randrange(1, 200) for _ in range(stacks)], []

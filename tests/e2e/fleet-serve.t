@@ -252,7 +252,7 @@ class Store(http.server.BaseHTTPRequestHandler):
         statement = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         answer = struct.pack("<QQQQ", 1, int(sys.argv[3]), 2, 0) if "FROM settings" in statement else b""
         if not answer:
-            open(sys.argv[2], "a").write(self.path + " " + statement[:60].replace("\n", " ") + "\n")
+            open(sys.argv[2], "a").write(self.path + " " + statement[:200].replace("\n", " ") + "\n")
             "KILL QUERY" in statement or threading.Event().wait()
         self.send_response(200); self.send_header("Content-Length", str(len(answer))); self.end_headers(); self.wfile.write(answer)
     def log_message(self, *_): pass

@@ -194,7 +194,7 @@ static bool is_large(struct survey *survey, bool *large, struct cairn_error *err
 		size_t count = 0;
 		for (size_t i = 0; i < survey->processes->count; i++)
 			count += survey->seen[i] >> slot & 1;
-		if (count > most) {
+		if (count >= most) { /* the newest of several */
 			most = count;
 			best = slot;
 		}
