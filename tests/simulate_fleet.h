@@ -17,9 +17,13 @@ struct cell {
 	double per_hour; /* of an instance with the mean load; 0 for no leak */
 	double share;    /* of the instances of release B that leak */
 	double since;    /* the share of the time after which it begins */
-	bool tide;       /* the load of all instances rises and falls together */
+	int tide;        /* the load of all instances moves together: in a wave, or wherever it goes */
 	bool rolling;    /* instances start one after the other, all over the time */
 };
+enum { tide_none, tide_wave, tide_wander };
+
+/* From so many instances on, only courses are added, as of a fleet in a store with 3,000 paths. */
+enum { instances_by_course = 500, paths_compared = 3000 };
 
 static double tide[dumps + 1];
 
@@ -83,12 +87,36 @@ static void make_service(void)
 
 struct outcome {
 	int found, first, release, rate, every, alarms;
+	int right; /* first, with the right release and rate */
 	double said, truth, instances;
 };
 
 static double clock_of(const struct cell *cell, size_t instance)
 {
 	return cell->rolling ? floor((double)(instance % 97) / 97 * dumps) : 0;
+}
+
+static void add_courses(struct cairn_fleet *fleet, const char *version, const struct cairn_series *series, struct cairn_view *view)
+{
+	struct cairn_series_paths paths;
+	struct cairn_series_value values[dumps];
+	struct cairn_fleet_course courses[path_count];
+	double amounts[path_count][dumps];
+	size_t count = 0;
+	cairn_series_paths_make(&paths, series, view);
+	for (size_t p = 0; p < paths.paths.count && count < path_count; p++) {
+		char name[64];
+		struct cairn_bytes leaf = cairn_series_paths_name(&paths, view, p, 0), root = cairn_series_paths_name(&paths, view, p, 1);
+		cairn_series_paths_values(&paths, p, values);
+		for (size_t i = 0; i < series->point_count; i++)
+			amounts[count][i] = values[i].value;
+		snprintf(name, sizeof name, "%.*s\n%.*s\n", (int)leaf.length, leaf.data, (int)root.length, root.data);
+		courses[count] = (struct cairn_fleet_course){cairn_strings_add_text(&fleet->stacks, name), amounts[count],
+							     cairn_series_unit(values, series->point_count)};
+		count++;
+	}
+	cairn_fleet_add_courses(fleet, version, series->points[0].origin.time_ns - 1, series, courses, count);
+	cairn_series_paths_free(&paths);
 }
 
 static void add_instance(struct cairn_fleet *fleet, const struct cell *cell, size_t instance, bool newer, double *truth, size_t *leaking)
@@ -117,7 +145,10 @@ static void add_instance(struct cairn_fleet *fleet, const struct cell *cell, siz
 	int64_t late = (int64_t)(clock_of(cell, instance) * 6e11) + (newer ? 1000000000 : 0);
 	for (size_t i = 0; i < series.point_count; i++)
 		series.points[i].origin.time_ns += late;
-	if (cairn_view_make(&view, &series.profile, &options, &error)) {
+	bool good = cairn_view_make(&view, &series.profile, &options, &error);
+	if (good && fleet->compared) {
+		add_courses(fleet, newer ? "B" : "A", &series, &view);
+	} else if (good) {
 		cairn_leaks_rank(&ranked, &series, &view);
 		cairn_fleet_add(fleet, newer ? "B" : "A", series.points[0].origin.time_ns - 1, &ranked, &series, &view);
 		cairn_leaks_free(&ranked);
@@ -126,19 +157,28 @@ static void add_instance(struct cairn_fleet *fleet, const struct cell *cell, siz
 	cairn_series_free(&series);
 }
 
+static void make_tide(int kind)
+{
+	double phase = 2 * M_PI * sim_uniform(), speed = 0, at = 0;
+	for (int i = 0; i <= dumps; i++) {
+		speed = kind == tide_wander ? 0.8 * speed + 0.02 * sim_normal() : 0;
+		at = fmax(-0.7, at + speed);
+		tide[i] = kind == tide_wave ? 0.3 * sin(phase + 2 * M_PI * i / (1.7 * dumps)) : kind == tide_wander ? at : 0;
+	}
+}
+
 static inline void run_fleet(const struct cell *cell, size_t instances, uint64_t seed, struct outcome *outcome)
 {
 	static const int64_t interval = 600000000000;
 	struct cairn_fleet fleet = {.grid = cairn_cohort_grid_make(interval, (dumps + (cell->rolling ? dumps - 1 : 0)) * interval, 1,
-								   (dumps - 1) * interval + 1, dumps)};
-	double truth = 0, phase;
+								   (dumps - 1) * interval + 1, dumps),
+				    .compared = instances >= instances_by_course ? 2 * paths_compared : 0};
+	double truth = 0;
 	size_t leaking = 0;
 	char wanted[32];
 	sim_seed(seed);
 	make_service();
-	phase = 2 * M_PI * sim_uniform();
-	for (int i = 0; i <= dumps; i++)
-		tide[i] = cell->tide ? 0.3 * sin(phase + 2 * M_PI * i / (1.7 * dumps)) : 0;
+	make_tide(cell->tide);
 	snprintf(wanted, sizeof wanted, "n%d\nmain\n", special + 3);
 	for (size_t i = 0; i < instances; i++)
 		add_instance(&fleet, cell, i, i % 2 == 1, &truth, &leaking);
@@ -155,9 +195,12 @@ static inline void run_fleet(const struct cell *cell, size_t instances, uint64_t
 			continue;
 		}
 		outcome->found++;
+		bool release = strcmp(fleet.releases[row->release].version, "B") == 0;
+		bool rate = fabs(row->per_hour - truth) < fmax(0.1 * truth, 2 * row->error);
 		outcome->first += i == 0;
-		outcome->release += strcmp(fleet.releases[row->release].version, "B") == 0;
-		outcome->rate += fabs(row->per_hour - truth) < fmax(0.1 * truth, 2 * row->error);
+		outcome->release += release;
+		outcome->rate += rate;
+		outcome->right += i == 0 && release && rate;
 		outcome->every += row->new_in_release;
 		outcome->said += row->per_hour;
 		outcome->truth += truth;

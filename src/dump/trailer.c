@@ -6,7 +6,10 @@
 
 #include <stddef.h>
 
-static const char first_line[] = "\n# cairn trailer ";
+static const char first_words[] = "# cairn trailer ";
+
+/* So many bytes of something else may follow a trailer. */
+enum { foreign_most = 4096 };
 
 bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct cairn_bytes *value)
 {
@@ -28,22 +31,29 @@ static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct 
 	return false;
 }
 
+/* The first line of the trailer, or NULL. It is the last thing in a dump, which may be large, so that lines are looked at from the end, and
+ * no further than they can belong to it. */
+static const char *find_start(struct cairn_bytes dump)
+{
+	const char *end = dump.data + dump.length;
+	for (const char *line_end = end;;) {
+		const char *before = line_end > dump.data ? memrchr(dump.data, '\n', (size_t)(line_end - dump.data)) : NULL;
+		const char *line = before ? before + 1 : dump.data;
+		size_t left = (size_t)(end - line);
+		if (left >= sizeof first_words - 1 && memcmp(line, first_words, sizeof first_words - 1) == 0)
+			return line;
+		if (!before || (line < line_end && *line != '#' && left > foreign_most))
+			return NULL;
+		line_end = before;
+	}
+}
+
 bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 {
 	*trailer = (struct cairn_trailer){0};
 	if (dump.length == 0)
 		return false;
-	/* It follows the maps, so it is searched from the end: a dump may be large. */
-	const char *start = NULL;
-	for (const char *at = dump.data + dump.length; (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
-		size_t left = dump.length - (size_t)(at - dump.data);
-		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 &&
-		    (at == dump.data || at[-1] == '\n'))
-			start = at;
-		else if (left < 8 || memcmp(at, "# cairn ", 8) == 0 || at == dump.data || at[-1] != '\n')
-			continue;
-		break;
-	}
+	const char *start = find_start(dump);
 	if (!start)
 		return false;
 	trailer->text = cairn_bytes_skip(dump, (size_t)(start - dump.data));

@@ -87,8 +87,9 @@ static int report_progress(void *context, curl_off_t total, curl_off_t received,
 {
 	(void)total, (void)upload_total, (void)uploaded;
 	const struct exchange *exchange = context;
-	exchange->call->progress(exchange->call->context, (uint64_t)received);
-	return 0;
+	if (exchange->call->progress)
+		exchange->call->progress(exchange->call->context, (uint64_t)received);
+	return exchange->call->stop && atomic_load(exchange->call->stop);
 }
 
 /* Allows HTTP and HTTPS only, also after a redirect. libcurl before 7.85 does not know these options by name. */
@@ -147,7 +148,7 @@ static void set_request(struct exchange *exchange)
 	library.set(handle, CURLOPT_ERRORBUFFER, exchange->reason);
 	library.set(handle, CURLOPT_WRITEFUNCTION, receive);
 	library.set(handle, CURLOPT_WRITEDATA, exchange);
-	library.set(handle, CURLOPT_NOPROGRESS, call->progress ? 0L : 1L);
+	library.set(handle, CURLOPT_NOPROGRESS, call->progress || call->stop ? 0L : 1L);
 	library.set(handle, CURLOPT_XFERINFOFUNCTION, report_progress);
 	library.set(handle, CURLOPT_XFERINFODATA, exchange);
 }
@@ -162,6 +163,8 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 		return cairn_fail(error, "%s: the answer is larger than %s; set CAIRN_HTTP_LIMIT=4G to accept more", name,
 				  cairn_text_human((double)exchange->answer->body.maximum, size));
 	switch (code) {
+	case CURLE_ABORTED_BY_CALLBACK:
+		return cairn_fail(error, "%s: nobody waits for the answer any more", name);
 	case CURLE_COULDNT_RESOLVE_HOST:
 		return cairn_fail(error, "%s: unknown host", name);
 	case CURLE_COULDNT_CONNECT:

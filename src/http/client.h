@@ -9,6 +9,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+#include <stdatomic.h>
+
 /* The request. With everything but the URL zero it is a GET with the limits below. Everything is borrowed for the call. */
 struct cairn_http_call {
 	const char *url;            /* http:// (may be omitted) or https://; with a socket, the host is used for the Host header only */
@@ -23,6 +25,7 @@ struct cairn_http_call {
 	/* Called from time to time with the number of bytes received; may be NULL. */
 	void (*progress)(void *context, uint64_t received);
 	void *context;
+	const atomic_bool *stop; /* the exchange ends, without an answer, within about a second of its turning true; may be NULL */
 };
 
 enum { CAIRN_HTTP_REDIRECTIONS = 5 };

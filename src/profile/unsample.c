@@ -54,7 +54,8 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
 {
 	double count = *objects, sum = *bytes, found = 0;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, period, objects, bytes);
-	if (!(count > 0) || !(sum > 0) || !(period > 1))
+	static const double negligible = 1024; /* the period in objects; an eighth then is less than one part in 16,000 */
+	if (!(count > 0) || !(sum > 0) || !(period > 1) || sum / count * negligible < period)
 		return;
 	/* The count is rounded to a whole number, by so much at most; and then an eighth may be rounded, which is six percent of one. */
 	double mean = sum / count, off = 0.5 / count;

@@ -68,60 +68,65 @@ void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn
 }
 
 /* The rate by least squares, and the variance that its residues say it has. */
-static double rate_of(const struct cairn_series *series, const struct cairn_series_value *values, double *variance)
+static double rate_of(const struct cairn_series *series, const double *values, double *variance)
 {
 	double count = (double)series->point_count, time = 0, mean = 0, square = 0, product = 0, rest = 0;
 	for (size_t i = 0; i < series->point_count; i++) {
 		time += cairn_series_hours(series, i) / count;
-		mean += values[i].value / count;
+		mean += values[i] / count;
 	}
 	for (size_t i = 0; i < series->point_count; i++) {
 		double hours = cairn_series_hours(series, i) - time;
 		square += hours * hours;
-		product += hours * (values[i].value - mean);
+		product += hours * (values[i] - mean);
 	}
 	double rate = square > 0 ? product / square : 0;
 	for (size_t i = 0; i < series->point_count; i++) {
-		double residue = values[i].value - mean - rate * (cairn_series_hours(series, i) - time);
+		double residue = values[i] - mean - rate * (cairn_series_hours(series, i) - time);
 		rest += residue * residue;
 	}
 	*variance = square > 0 && series->point_count > 2 ? rest / (count - 2) / square : 0;
 	return rate;
 }
 
-double cairn_cohort_rate(const struct cairn_series *series, const struct cairn_series_value *values, double *level)
+double cairn_cohort_rate(const struct cairn_series *series, const double *values, double *level)
 {
 	double variance;
 	*level = 0;
 	for (size_t i = 0; i < series->point_count; i++)
-		*level += values[i].value / (double)series->point_count;
+		*level += values[i] / (double)series->point_count;
 	return rate_of(series, values, &variance);
 }
 
 void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
-		      int64_t start_ns, const struct cairn_series_value *values)
+		      int64_t start_ns, const double *values, struct cairn_unit_size unit)
 {
 	struct between found[CAIRN_COHORT_STEPS];
-	double variance, rate = rate_of(series, values, &variance);
+	double variance, rate = rate_of(series, values, &variance), level = 0;
 	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++) {
 		size_t count = find_instants(grid, (enum cairn_cohort_axis)axis, series, start_ns, found);
 		double before = 0;
 		for (size_t i = 0; i < count; i++) {
-			const struct cairn_series_value *at = &values[found[i].before];
-			double value = at[0].value + found[i].share * (at[1].value - at[0].value);
+			const double *at = &values[found[i].before];
+			double value = at[0] + found[i].share * (at[1] - at[0]);
 			if (i > 0)
 				cohort->increments[axis][found[i].step] += value - before;
 			before = value;
 		}
 	}
-	struct cairn_unit_size unit = cairn_series_unit(values, series->point_count);
-	double level = 0;
 	for (size_t i = 0; i < series->point_count; i++)
-		level += values[i].value / (double)series->point_count;
+		level += values[i] / (double)series->point_count;
 	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++)
 		cohort->increments[axis][0] += level;
 	cohort->rates += rate;
 	cohort->squares += rate * rate;
+	cohort->levels += level;
+	cohort->level_squares += level * level;
+	cohort->products += rate * level;
+	double first = (double)(series->points[0].origin.time_ns - grid->from_ns[CAIRN_COHORT_CLOCK]) / 3.6e12;
+	double span = cairn_series_hours(series, series->point_count - 1);
+	cohort->middles += first + span / 2;
+	cohort->spans += span;
 	cohort->noise += variance;
 	cohort->rising += rate > 0;
 	cohort->falling += rate < 0;
@@ -237,49 +242,122 @@ static int compare_doubles(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-void cairn_cohort_find_tide(struct cairn_cohort_judge *judge, const struct cairn_cohort *const *cohorts, size_t count)
+/* What the quarters of COUNT values around LEVEL hold on average. */
+static void quarters_of(const double *values, size_t count, double level, double quarters[4])
 {
-	enum { largest = 64, least = 5 };
-	double relative[CAIRN_COHORT_STEPS][largest], values[CAIRN_COHORT_STEPS], levels[largest];
-	size_t used = 0, steps = judge->count[CAIRN_COHORT_CLOCK];
+	for (size_t q = 0; q < 4; q++) {
+		size_t from = q * count / 4, to = (q + 1) * count / 4;
+		to = to > from ? to : from + 1;
+		quarters[q] = level;
+		for (size_t i = from; i < to; i++)
+			quarters[q] += values[i] / (double)(to - from);
+	}
+}
+
+/* How far a path moves between quarters, as a share of the smallest; -1 where that is nothing. */
+static double movement_of(const double quarters[4])
+{
+	double least = quarters[0], most = quarters[0];
+	for (size_t q = 1; q < 4; q++) {
+		least = fmin(least, quarters[q]);
+		most = fmax(most, quarters[q]);
+	}
+	return least > 0 ? (most - least) / least : -1;
+}
+
+/* A path that others are compared with. */
+struct peer {
+	double level, movement;
+	double course[CAIRN_COHORT_STEPS]; /* as a multiple of its mean */
+};
+
+static int compare_peers(const void *a, const void *b)
+{
+	const struct peer *one = a, *other = b;
+	return (one->movement > other->movement) - (one->movement < other->movement);
+}
+
+/* The load: the median course of those peers that move about as far as the one that is USUAL. */
+static void find_load(struct cairn_cohort_judge *judge, const struct peer *peers, size_t count)
+{
+	static const double alike = 0.75;
+	double courses[CAIRN_COHORT_PEERS];
+	for (size_t i = 0; i < judge->count[CAIRN_COHORT_CLOCK]; i++) {
+		size_t found = 0;
+		for (size_t p = 0; p < count; p++)
+			if (peers[p].movement >= alike * judge->usual && peers[p].movement <= judge->usual / alike)
+				courses[found++] = peers[p].course[i];
+		qsort(courses, found, sizeof *courses, compare_doubles);
+		judge->load[i] = (courses[found / 2] + courses[(found - 1) / 2]) / 2;
+	}
+}
+
+void cairn_cohort_find_peers(struct cairn_cohort_judge *judge, const struct cairn_cohort *const *cohorts, size_t count)
+{
+	enum { least_peers = 5 };
+	static const double in_five = 0.2;
+	struct peer peers[CAIRN_COHORT_PEERS];
+	double values[CAIRN_COHORT_STEPS], quarters[4];
+	size_t steps = judge->count[CAIRN_COHORT_CLOCK], found = 0;
 	if (judge->instances < least_instances || steps < least_steps)
 		return;
 	for (size_t c = 0; c < count; c++) {
 		double level = make_index(judge, cohorts[c], CAIRN_COHORT_CLOCK, values);
-		size_t at = used;
+		size_t at = found;
 		if (2 * cohorts[c]->present < judge->instances || !(level > 0))
 			continue;
-		if (used == largest) { /* in place of the smallest */
+		quarters_of(values, steps, level, quarters);
+		struct peer peer = {.level = quarters[0], .movement = movement_of(quarters)}; /* a leak is no peer for what it has become */
+		if (peer.movement < 0)
+			continue;
+		for (size_t i = 0; i < steps; i++)
+			peer.course[i] = 1 + values[i] / level;
+		if (found == CAIRN_COHORT_PEERS) { /* in place of the smallest */
 			at = 0;
-			for (size_t i = 1; i < used; i++)
-				at = levels[i] < levels[at] ? i : at;
-			if (level <= levels[at])
+			for (size_t i = 1; i < found; i++)
+				at = peers[i].level < peers[at].level ? i : at;
+			if (peer.level <= peers[at].level)
 				continue;
 		}
-		levels[at] = level;
-		for (size_t i = 0; i < steps; i++)
-			relative[i][at] = values[i] / level;
-		used += at == used;
+		peers[at] = peer;
+		found += at == found;
 	}
-	for (size_t i = 0; i < steps && used >= least; i++) {
-		qsort(relative[i], used, sizeof relative[i][0], compare_doubles);
-		judge->tide[i] = relative[i][used / 2];
-	}
+	judge->compares = found >= least_peers;
+	if (!judge->compares)
+		return;
+	qsort(peers, found, sizeof *peers, compare_peers);
+	judge->usual = peers[found - 1 - (size_t)(in_five * (double)found)].movement;
+	find_load(judge, peers, found);
 }
 
-/* By the clock; where it grows, the tide must leave a good part of that. */
-static struct cairn_trend judge_by_clock(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
+/* Whether a path rises further than its peers move, and would without the load. It may be one of them itself, and others may leak as
+ * well. */
+static bool stands_out(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, const double *values, double level,
+		       size_t comparisons)
 {
-	static const double good_part = 0.25;
+	static const double further = 1.5;
 	size_t count = judge->count[CAIRN_COHORT_CLOCK];
-	double values[CAIRN_COHORT_STEPS], calm[CAIRN_COHORT_STEPS], level = make_index(judge, cohort, CAIRN_COHORT_CLOCK, values);
+	double quarters[4], calm[CAIRN_COHORT_STEPS], mean = 0;
+	if (!judge->compares)
+		return true;
+	quarters_of(values, count, level, quarters);
+	if (quarters[3] - quarters[0] <= further * judge->usual * fmax(0, quarters[0]))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		calm[i] = (values[i] + level) / fmax(0.1, judge->load[i]);
+		mean += calm[i] / (double)count;
+	}
 	for (size_t i = 0; i < count; i++)
-		calm[i] = values[i] - level * judge->tide[i];
-	bool left = slope_of(calm, 0, count - 1) >= good_part * slope_of(values, 0, count - 1);
-	struct cairn_trend trend = judge_index(judge, cohort, CAIRN_COHORT_CLOCK, values, level, comparisons);
-	if (trend.verdict == CAIRN_GROWING && !left)
-		trend.verdict = CAIRN_WANDERING;
-	return trend;
+		calm[i] -= mean;
+	return judge_index(judge, cohort, CAIRN_COHORT_CLOCK, calm, mean, comparisons).verdict == CAIRN_GROWING;
+}
+
+static struct cairn_trend judge_by_clock(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons,
+					 bool *common)
+{
+	double values[CAIRN_COHORT_STEPS], level = make_index(judge, cohort, CAIRN_COHORT_CLOCK, values);
+	*common = !stands_out(judge, cohort, values, level, comparisons);
+	return judge_index(judge, cohort, CAIRN_COHORT_CLOCK, values, level, comparisons);
 }
 
 static struct cairn_trend judge_by_age(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
@@ -290,7 +368,7 @@ static struct cairn_trend judge_by_age(struct cairn_cohort_judge *judge, const s
 
 struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
 {
-	struct cairn_cohort_verdict verdict = {.chance = 1};
+	struct cairn_cohort_verdict verdict = {.chance = 1, .verdict = CAIRN_STEADY};
 	double count = (double)judge->instances, mean = cohort->rates / count;
 	if (judge->instances < least_instances || mean <= 0 || judge->count[0] < least_steps || judge->count[1] < least_steps)
 		return verdict;
@@ -299,9 +377,10 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	double chance = (double)comparisons * (error > 0 ? cairn_law_student_above(mean / error, count - 1) : 0);
 	if (chance > false_alarms)
 		return verdict;
-	struct cairn_trend clock = judge_by_clock(judge, cohort, comparisons);
+	struct cairn_trend clock = judge_by_clock(judge, cohort, comparisons, &verdict.common);
 	struct cairn_trend age = judge->same ? clock : judge_by_age(judge, cohort, comparisons);
-	if (clock.verdict != CAIRN_GROWING || age.verdict != CAIRN_GROWING)
+	verdict.verdict = clock.verdict != CAIRN_GROWING ? clock.verdict : age.verdict;
+	if (verdict.verdict != CAIRN_GROWING)
 		return verdict;
 	verdict.grows = true;
 	verdict.chance = fmin(1, fmax(chance, fmax(clock.chance, age.chance)));
@@ -310,6 +389,31 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	verdict.error = fmax(clock.error, error);
 	verdict.since_ns = instant(judge->grid, CAIRN_COHORT_CLOCK, judge->first[CAIRN_COHORT_CLOCK]) + (int64_t)(clock.since * 3.6e12);
 	return verdict;
+}
+
+/* The rate of a cohort as a share of what it holds, and the variance of that between instances: what is left of each instance's rate when
+ * its share is taken off. */
+static double share_of(const struct cairn_cohort *cohort, double *variance)
+{
+	double count = (double)cohort->present, share = cohort->levels > 0 ? cohort->rates / cohort->levels : 0;
+	double rest = cohort->squares - 2 * share * cohort->products + share * share * cohort->level_squares;
+	*variance = cohort->levels > 0 && count > 1 ? fmax(0, rest) * count / (count - 1) / (cohort->levels * cohort->levels) : INFINITY;
+	return share;
+}
+
+bool cairn_cohort_differs(const struct cairn_cohort *cohort, const struct cairn_cohort *other, size_t comparisons)
+{
+	static const double good_part = 0.5, alike = 0.1; /* of the rate; of the time */
+	double variance, of_other, share = share_of(cohort, &variance), against = share_of(other, &of_other);
+	double count = (double)cohort->present, others = (double)other->present;
+	if (cohort->present < least_instances || other->present < least_instances || !(share > 0))
+		return false;
+	double span = cohort->spans / count, tolerated = alike * span;
+	if (fabs(other->spans / others - span) > tolerated || fabs(other->middles / others - cohort->middles / count) > tolerated)
+		return false;
+	double error = sqrt(variance + of_other), freedom = fmin(count, others) - 1;
+	double chance = (double)comparisons * (error > 0 ? cairn_law_student_above((share - against) / error, freedom) : 0);
+	return chance <= false_alarms && share - against >= good_part * share;
 }
 
 /* How many more rise than fall, as a share of INSTANCES, where those of which LEVELS are known grow by RATE on average. */

@@ -56,6 +56,7 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 	int64_t first_ns = series->points[0].origin.time_ns;
 	uint32_t release = find_release(fleet, version, first_ns);
 	struct cairn_series_value *values = cairn_array_new(series->point_count, sizeof *values);
+	double *amounts = cairn_array_new(series->point_count, sizeof *amounts);
 	start_ns = start_ns ? start_ns : first_ns;
 	if (fleet->grid.steps)
 		cairn_cohort_cover_add(&fleet->releases[release].cover, &fleet->grid, series, start_ns);
@@ -66,10 +67,13 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 		const struct cairn_series_value *first = &values[0], *last = &values[series->point_count - 1];
 		double rise = last->value - first->value, deviation = sqrt(first->spread.variance + last->spread.variance);
 		bool growing = trend->verdict == CAIRN_GROWING;
-		double level, rate = cairn_cohort_rate(series, values, &level);
+		for (size_t k = 0; k < series->point_count; k++)
+			amounts[k] = values[k].value;
+		double level, rate = cairn_cohort_rate(series, amounts, &level);
 		uint32_t path = path_of(fleet, leaks, view, leak);
 		if (fleet->grid.steps && leak->above == 0)
-			cairn_cohort_add(find_cohort(fleet, path, release), &fleet->grid, series, start_ns, values);
+			cairn_cohort_add(find_cohort(fleet, path, release), &fleet->grid, series, start_ns, amounts,
+					 cairn_series_unit(values, series->point_count));
 		cairn_array_room(fleet->records, fleet->record_count, fleet->record_capacity);
 		fleet->records[fleet->record_count++] = (struct cairn_fleet_record){
 			.path = path,
@@ -84,12 +88,84 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 			.rate = rate,
 			.level = level,
 			.now = last->value,
+			.sum = leak->above > 0,
 			.since_ns = series->points[0].origin.time_ns + (int64_t)(trend->since * 3.6e12),
 		};
 	}
 	fleet->releases[release].instances++;
 	fleet->instance_count++;
 	free(values);
+	free(amounts);
+}
+
+void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int64_t start_ns, const struct cairn_series *series,
+			     const struct cairn_fleet_course *courses, size_t count)
+{
+	int64_t first_ns = series->points[0].origin.time_ns;
+	size_t points = series->point_count;
+	uint32_t release = find_release(fleet, version, first_ns);
+	double *hours = cairn_arena_alloc(&fleet->arena, points * sizeof *hours), span = cairn_series_hours(series, points - 1);
+	start_ns = start_ns ? start_ns : first_ns;
+	for (size_t i = 0; i < points; i++)
+		hours[i] = cairn_series_hours(series, i);
+	if (fleet->grid.steps)
+		cairn_cohort_cover_add(&fleet->releases[release].cover, &fleet->grid, series, start_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_fleet_course *course = &courses[i];
+		double *values = cairn_arena_alloc(&fleet->arena, points * sizeof *values);
+		double rise = course->values[points - 1] - course->values[0], level, rate = cairn_cohort_rate(series, course->values, &level);
+		double deviation = sqrt(course->unit.amount * (course->values[points - 1] + course->values[0]));
+		memcpy(values, course->values, points * sizeof *values);
+		if (fleet->grid.steps)
+			cairn_cohort_add(find_cohort(fleet, course->path, release), &fleet->grid, series, start_ns, values, course->unit);
+		cairn_array_room(fleet->records, fleet->record_count, fleet->record_capacity);
+		fleet->records[fleet->record_count++] = (struct cairn_fleet_record){
+			.path = course->path,
+			.release = release,
+			.instance = (uint32_t)fleet->instance_count,
+			.verdict = CAIRN_STEADY,
+			.chance = 1,
+			.per_hour = span > 0 ? rise / span : 0,
+			.error = span > 0 ? deviation / span : 0,
+			.risen = rise > deviations * deviation,
+			.rate = rate,
+			.level = level,
+			.now = values[points - 1],
+			.since_ns = first_ns,
+			.values = values,
+			.unit = course->unit,
+			.clock = (uint32_t)fleet->clock_count,
+		};
+	}
+	cairn_array_room(fleet->clocks, fleet->clock_count, fleet->clock_capacity);
+	fleet->clocks[fleet->clock_count++] = (struct cairn_fleet_clock){first_ns, hours, points};
+	fleet->releases[release].instances++;
+	fleet->instance_count++;
+}
+
+/* Judges a course of one instance. */
+static void judge_course(const struct cairn_fleet *fleet, struct cairn_fleet_record *record)
+{
+	const struct cairn_fleet_clock *at = &fleet->clocks[record->clock];
+	struct cairn_trend_clock clock;
+	struct cairn_trend_judge judge;
+	struct cairn_trend trend;
+	uint32_t *runs = cairn_array_zero(at->count, sizeof *runs);
+	size_t paths = fleet->compared / (fleet->release_count ? fleet->release_count : 1);
+	cairn_trend_clock_make(&clock, at->hours, runs, at->count);
+	cairn_trend_judge_open(&judge, &clock);
+	cairn_trend_judge(&trend, &judge, record->values, record->unit, paths + paths / 2 + 1);
+	cairn_trend_judge_close(&judge);
+	free(runs);
+	record->values = NULL;
+	record->verdict = trend.verdict;
+	if (trend.verdict != CAIRN_GROWING)
+		return;
+	record->chance = fmin(1, trend.chance);
+	record->sure = trend.confidence;
+	record->per_hour = trend.per_hour;
+	record->error = trend.error;
+	record->since_ns = at->first_ns + (int64_t)(trend.since * 3.6e12);
 }
 
 double cairn_fleet_tail(size_t total, size_t count, double chance)
@@ -126,7 +202,8 @@ static double excess_of(const struct cairn_fleet_record *record, double usual)
 	return (record->rate - usual * record->level) / sqrt(fmax(1, record->level));
 }
 
-/* Takes the word of those records back that say no more than the others of their release, where there are many. */
+/* Takes the word of those records back that say no more than the others of their release, where there are many; those that say more and
+ * were not judged yet are judged now. */
 static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fleet_record *records, size_t count)
 {
 	static const double far = 5, deviation_of_median = 1.4826; /* of a normal distribution */
@@ -136,20 +213,31 @@ static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fl
 		for (size_t i = 0; i < count; i++)
 			if (records[i].release == release && records[i].level > 0)
 				values[found++] = records[i].rate / records[i].level;
-		if (found < few || !fleet->grid.steps)
+		if (found < few || !fleet->grid.steps) {
+			for (size_t i = 0; i < count; i++)
+				if (records[i].release == release && records[i].values && records[i].rate > 0)
+					judge_course(fleet, &records[i]);
 			continue;
+		}
 		double usual = median_of(values, found);
 		found = 0;
 		for (size_t i = 0; i < count; i++)
 			if (records[i].release == release && records[i].level > 0)
 				values[found++] = fabs(excess_of(&records[i], usual));
 		double most = far * deviation_of_median * median_of(values, found);
-		for (size_t i = 0; i < count; i++)
-			if (records[i].release == release && records[i].verdict == CAIRN_GROWING && excess_of(&records[i], usual) <= most) {
-				records[i].verdict = CAIRN_TOO_EARLY;
-				records[i].chance = 1;
-				records[i].sure = 0;
+		for (size_t i = 0; i < count; i++) {
+			struct cairn_fleet_record *record = &records[i];
+			bool above = excess_of(record, usual) > most;
+			if (record->release != release)
+				continue;
+			if (above && record->values && record->rate > 0)
+				judge_course(fleet, record);
+			if (!above && record->verdict == CAIRN_GROWING) {
+				record->verdict = CAIRN_TOO_EARLY;
+				record->chance = 1;
+				record->sure = 0;
 			}
+		}
 	}
 	free(values);
 }
@@ -332,7 +420,7 @@ static void judge_path(struct cairn_fleet *fleet, const struct evidence *evidenc
 			row.now += records[i].now;
 		if (records[i].now > largest && records[i].verdict != CAIRN_GROWING) {
 			largest = records[i].now;
-			row.verdict = records[i].verdict;
+			row.verdict = records[i].values ? evidence->pooled[records[i].release].verdict : records[i].verdict;
 		}
 	}
 	for (size_t i = 0; i < fleet->release_count; i++)
@@ -410,6 +498,32 @@ static int compare_cohorts(const void *a, const void *b)
 	return (one->release > other->release) - (one->release < other->release);
 }
 
+/* Takes the verdict on a release back where its instances do nothing but what all paths of theirs do, and the same path on others. */
+static void drop_common(const struct cairn_fleet *fleet, const struct evidence *evidence, size_t comparisons)
+{
+	for (size_t i = 0; i < fleet->release_count; i++) {
+		struct cairn_cohort_verdict *verdict = &evidence->pooled[i];
+		bool differs = !verdict->common;
+		for (size_t k = 0; k < fleet->release_count && verdict->grows && !differs; k++)
+			differs = k != i && evidence->cohorts[k] &&
+				  cairn_cohort_differs(evidence->cohorts[i], evidence->cohorts[k], comparisons);
+		if (verdict->grows && !differs) {
+			verdict->grows = false;
+			verdict->verdict = CAIRN_WANDERING;
+		}
+	}
+}
+
+/* Leaves out the records of frames where instances are many. Returns how many of COUNT are left. */
+static size_t drop_sums(const struct cairn_fleet *fleet, struct cairn_fleet_record *records, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!records[i].sum || !fleet->grid.steps || fleet->releases[records[i].release].instances < few)
+			records[kept++] = records[i];
+	return kept;
+}
+
 /* Judges path by path. Records and cohorts are in the order of paths. */
 static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
 {
@@ -420,17 +534,20 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 	};
 	/* Each path of a release, half as many frames that sum some up (leaks.h), and all of that twice: alone, and against other
 	 * releases. */
-	size_t comparisons = 2 * (fleet->cohort_count + fleet->cohort_count / 2), cohort = 0;
+	size_t compared = fleet->compared > fleet->cohort_count ? fleet->compared : fleet->cohort_count;
+	size_t comparisons = 2 * (compared + compared / 2), cohort = 0;
 	for (size_t from = 0, end; from < fleet->record_count; from = end) {
 		uint32_t path = fleet->records[from].path;
 		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == path; end++)
 			;
-		compare_with_others(fleet, fleet->records + from, end - from);
 		evidence.records = fleet->records + from;
-		evidence.count = end - from;
+		evidence.count = drop_sums(fleet, fleet->records + from, end - from);
+		if (evidence.count == 0)
+			continue;
+		compare_with_others(fleet, fleet->records + from, evidence.count);
 		for (size_t i = 0; i < fleet->release_count; i++) {
 			evidence.cohorts[i] = NULL;
-			evidence.pooled[i] = (struct cairn_cohort_verdict){.chance = 1};
+			evidence.pooled[i] = (struct cairn_cohort_verdict){.chance = 1, .verdict = CAIRN_STEADY};
 		}
 		while (cohort < fleet->cohort_count && fleet->cohorts[cohort].path < path)
 			cohort++;
@@ -439,6 +556,7 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 			evidence.cohorts[release] = &fleet->cohorts[cohort];
 			evidence.pooled[release] = cairn_cohort_judge(&judges[release], &fleet->cohorts[cohort], comparisons);
 		}
+		drop_common(fleet, &evidence, comparisons);
 		judge_path(fleet, &evidence);
 	}
 	free(evidence.cohorts);
@@ -446,7 +564,7 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 	free(evidence.growing);
 }
 
-static void find_tides(const struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
+static void find_peers(const struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
 {
 	const struct cairn_cohort **cohorts = cairn_array_new(fleet->cohort_count, sizeof *cohorts);
 	for (uint32_t release = 0; release < fleet->release_count && fleet->cohort_count > 0; release++) {
@@ -454,7 +572,7 @@ static void find_tides(const struct cairn_fleet *fleet, struct cairn_cohort_judg
 		for (size_t i = 0; i < fleet->cohort_count; i++)
 			if (fleet->cohorts[i].release == release)
 				cohorts[count++] = &fleet->cohorts[i];
-		cairn_cohort_find_tide(&judges[release], cohorts, count);
+		cairn_cohort_find_peers(&judges[release], cohorts, count);
 	}
 	free(cohorts);
 }
@@ -470,7 +588,7 @@ void cairn_fleet_judge(struct cairn_fleet *fleet)
 	qsort(fleet->records, fleet->record_count, sizeof *fleet->records, compare_records);
 	if (fleet->cohort_count > 0)
 		qsort(fleet->cohorts, fleet->cohort_count, sizeof *fleet->cohorts, compare_cohorts);
-	find_tides(fleet, judges);
+	find_peers(fleet, judges);
 	judge_paths(fleet, judges);
 	qsort(fleet->rows, fleet->count, sizeof *fleet->rows, compare_rows);
 	for (size_t i = 0; i < fleet->release_count; i++)
@@ -481,6 +599,8 @@ void cairn_fleet_judge(struct cairn_fleet *fleet)
 void cairn_fleet_free(struct cairn_fleet *fleet)
 {
 	cairn_strings_free(&fleet->stacks);
+	cairn_arena_free(&fleet->arena);
+	free(fleet->clocks);
 	free(fleet->releases);
 	free(fleet->records);
 	free(fleet->cohorts);

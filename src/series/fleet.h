@@ -12,7 +12,14 @@
  * Of many instances that share what they do, all may look alike and be misjudged alike. So with many, an instance counts only where it
  * differs from the others of its release: its rate lies far above what is usual among them for what it holds.
  *
- * The second looks at the mean course of all instances of a release (cohort.h), which shows what none of them can be sure of.
+ * The second looks at the mean course of all instances of a release (cohort.h), which shows what none of them can be sure of, and demands
+ * more than what all of them do together.
+ *
+ * Of very many instances each is added by its courses alone: most of them would be judged for nothing, since only those count that differ
+ * from the others. A course is judged once it does.
+ *
+ * Frames that sum several paths up count only where instances are few: of many, those on which the sum does not grow say nothing about it,
+ * so that nothing is left to compare with.
  *
  * A row's release is the first, in the order in which releases were first seen, on which it grows. On how many instances it grows is
  * counted where they are few: once growth is established, an instance that is not sure by itself counts if it rose by more than two
@@ -45,6 +52,17 @@ struct cairn_fleet_record {
 	double rate, level; /* by least squares, per hour; and what it holds on average */
 	double now;
 	int64_t since_ns;
+	bool sum; /* of a frame, over the paths below it: only instances on which that grows have one */
+	const double *values; /* of a course that is not judged yet; else NULL */
+	struct cairn_unit_size unit;
+	uint32_t clock; /* in `clocks`, of such a course */
+};
+
+/* When an instance was looked at whose courses are not judged yet. */
+struct cairn_fleet_clock {
+	int64_t first_ns;
+	const double *hours; /* after that */
+	size_t count;
 };
 
 struct cairn_fleet_row {
@@ -72,6 +90,11 @@ struct cairn_fleet {
 	struct cairn_fleet_record *records;
 	size_t record_count, record_capacity;
 	size_t instance_count;
+	size_t path_count; /* how many there are, where not all of them were added; else 0 */
+	size_t compared; /* paths of releases that were looked at, where not all of them were added; else 0 */
+	struct cairn_arena arena;
+	struct cairn_fleet_clock *clocks;
+	size_t clock_count, clock_capacity;
 	struct cairn_fleet_row *rows; /* growing ones first, those that are new in a release before them all */
 	size_t count, capacity;
 };
@@ -79,6 +102,17 @@ struct cairn_fleet {
 /* Adds the rows of one instance of release VERSION, which started at START_NS; 0 where that is not known. */
 void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t start_ns, const struct cairn_leaks *leaks,
 		     const struct cairn_series *series, const struct cairn_view *view);
+
+/* What one instance held of one path. */
+struct cairn_fleet_course {
+	uint32_t path; /* in `stacks` */
+	const double *values; /* at each point */
+	struct cairn_unit_size unit;
+};
+
+/* Adds an instance by COUNT courses. Of SERIES only the points count; nothing is borrowed but VERSION. */
+void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int64_t start_ns, const struct cairn_series *series,
+			     const struct cairn_fleet_course *courses, size_t count);
 
 /* Judges what was added. */
 void cairn_fleet_judge(struct cairn_fleet *fleet);

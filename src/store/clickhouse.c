@@ -2,27 +2,34 @@
  *
  * Statements and tables are those that version 18.16 understands, which is the oldest in use: no codecs, no TTL, no parameters. Rows are
  * known by their key, and the server merges those with the same key at its leisure, so statements that count ask for the latest (FINAL).
- * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by the first column of its key.
+ * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by its first column. A rank is part of the
+ * key here: rows of each rank stay, and whoever reads takes the one that ranks first.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/time.h"
 #include "base/unpack.h"
 #include "base/url.h"
 #include "http/client.h"
+#include "process/clock.h"
 #include "store/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct cairn_engine_connection {
 	char *address; /* http://HOST:PORT/ */
 	char *database;
 	char *user, *key; /* header lines; NULL for none */
 	bool made;        /* the database is there */
+	const atomic_bool *gone; /* whoever asked has left; NULL where that is not known */
+	char query_id[64]; /* by which the server knows the last question of somebody who may leave */
 };
 
 static const char user_header[] = "X-ClickHouse-User: ", key_header[] = "X-ClickHouse-Key: ";
+static const char cluster_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+static const char day_of_row[] = "toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))"; /* by which tables are partitioned */
 
 static void close_server(struct cairn_engine_connection *connection)
 {
@@ -89,13 +96,19 @@ static bool ask(struct cairn_engine_connection *connection, const char *database
 	cairn_buffer_format(&url, "%s?max_query_size=16777216&insert_distributed_sync=1", connection->address);
 	if (database)
 		cairn_buffer_format(&url, "&database=%s", database);
+	if (connection->gone) {
+		snprintf(connection->query_id, sizeof connection->query_id, "cairn-%d-%lld", (int)getpid(),
+			 (long long)cairn_clock_wall_ns());
+		cairn_buffer_format(&url, "&query_id=%s", connection->query_id);
+	}
 	if (rows) {
 		cairn_buffer_text(&url, "&query=");
 		cairn_url_name(&url, statement);
 	}
 	cairn_buffer_byte(&url, 0);
 	struct cairn_http_call call = {.url = url.data, .method = "POST", .headers = headers,
-				       .body = rows ? (struct cairn_bytes){packed, packed_length} : cairn_bytes_of(statement)};
+				       .body = rows ? (struct cairn_bytes){packed, packed_length} : cairn_bytes_of(statement),
+				       .stop = connection->gone};
 	bool good = cairn_http_ask(&call, &got, error);
 	if (good && got.status != 200) {
 		char words[600];
@@ -134,7 +147,7 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 {
 	char on_cluster[160] = "";
 	struct cairn_buffer statement = cairn_buffer(1 << 16);
-	if (cluster && strspn(cluster, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != strlen(cluster))
+	if (cluster && strspn(cluster, cluster_letters) != strlen(cluster))
 		return cairn_fail_usage(error, "--cluster takes the name of a cluster in the server's configuration, not '%.60s'", cluster);
 	if (cluster)
 		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
@@ -146,8 +159,10 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	else
 		cairn_buffer_text(&statement, " ENGINE = ReplacingMergeTree");
 	if (table->by_day)
-		cairn_buffer_text(&statement, " PARTITION BY toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))");
-	cairn_buffer_format(&statement, " ORDER BY (%s)", table->key);
+		cairn_buffer_format(&statement, " PARTITION BY %s", day_of_row);
+	cairn_buffer_format(&statement, " ORDER BY (%s%s%s)", table->key, table->rank ? ", " : "", table->rank ? table->rank : "");
+	if (table->block)
+		cairn_buffer_format(&statement, " SETTINGS index_granularity = %u", table->block);
 	cairn_buffer_byte(&statement, 0);
 	bool good =
 		make_database(connection, on_cluster, error) && ask(connection, connection->database, statement.data, NULL, NULL, error);
@@ -164,17 +179,27 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	return good;
 }
 
-static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, const char *cluster,
-		       struct cairn_error *error)
+/* A column of the key can have no value of its own. */
+static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
+		       const char *cluster, struct cairn_error *error)
 {
-	char statement[400], on_cluster[160] = "";
+	char statement[400], on_cluster[160] = "", order[100] = "", kind[60] = "UInt64";
 	bool good = true;
+	if (table->rank && strcmp(table->rank, column) == 0)
+		snprintf(order, sizeof order, ", MODIFY ORDER BY (%s, %s)", table->key, column);
+	else
+		snprintf(kind, sizeof kind, "UInt64 DEFAULT %llu", (unsigned long long)value);
 	if (cluster) {
 		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
-		snprintf(statement, sizeof statement, "ALTER TABLE %s_local%s ADD COLUMN %s UInt64", table->name, on_cluster, column);
-		good = ask(connection, connection->database, statement, NULL, NULL, error);
+		/* A migration that was interrupted may have come so far. */
+		snprintf(statement, sizeof statement, "SELECT %s FROM %s_local LIMIT 1", column, table->name);
+		bool there = ask(connection, connection->database, statement, NULL, NULL, NULL);
+		snprintf(statement, sizeof statement, "ALTER TABLE %s_local%s ADD COLUMN %s %s%s", table->name, on_cluster, column, kind,
+			 order);
+		good = there || ask(connection, connection->database, statement, NULL, NULL, error);
 	}
-	snprintf(statement, sizeof statement, "ALTER TABLE %s%s ADD COLUMN %s UInt64", table->name, on_cluster, column);
+	snprintf(statement, sizeof statement, "ALTER TABLE %s%s ADD COLUMN %s %s%s", table->name, on_cluster, column,
+		 cluster ? "UInt64" : kind, cluster ? "" : order);
 	return good && ask(connection, connection->database, statement, NULL, NULL, error);
 }
 
@@ -198,34 +223,92 @@ static bool select_rows(struct cairn_engine_connection *connection, const char *
 			struct cairn_error *error)
 {
 	(void)types; /* the server answers in this form by itself */
+	char kill_statement[120];
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&text, "%s FORMAT RowBinary", statement);
 	cairn_buffer_byte(&text, 0);
 	bool good = ask(connection, connection->database, text.data, NULL, rows, error);
 	cairn_buffer_free(&text);
+	const atomic_bool *gone = connection->gone;
+	if (!good && gone && atomic_load(gone)) { /* a server goes on with what nobody reads */
+		snprintf(kill_statement, sizeof kill_statement, "KILL QUERY WHERE query_id = '%s'", connection->query_id);
+		connection->gone = NULL;
+		ask(connection, connection->database, kill_statement, NULL, NULL, NULL);
+		connection->gone = gone;
+	}
+	return good;
+}
+
+static void heed(struct cairn_engine_connection *connection, const atomic_bool *gone)
+{
+	connection->gone = gone;
+}
+
+/* Which table of a cluster has the rows of TABLE, as ALTER calls it: "NAME_local ON CLUSTER 'NAME'", or NAME itself on one server. */
+static bool find_rows(struct cairn_engine_connection *connection, const struct cairn_table *table, char *name, size_t size,
+		      struct cairn_error *error)
+{
+	static const char engine[] = "Distributed(";
+	char statement[300];
+	struct cairn_buffer text = cairn_buffer(1 << 20);
+	snprintf(statement, sizeof statement, "SHOW CREATE TABLE %.200s.%s FORMAT TabSeparatedRaw", connection->database, table->name);
+	bool good = ask(connection, connection->database, statement, NULL, &text, error);
+	cairn_buffer_byte(&text, 0);
+	const char *cluster = good && !text.failed ? strstr(text.data, engine) : NULL;
+	if (cluster) {
+		cluster += sizeof engine - 1;
+		cluster += strspn(cluster, "'`\"");
+		snprintf(name, size, "%s_local ON CLUSTER '%.*s'", table->name, (int)strspn(cluster, cluster_letters), cluster);
+	} else {
+		snprintf(name, size, "%s", table->name);
+	}
+	cairn_buffer_free(&text);
 	return good;
 }
 
 /* Whole days only, which the server forgets at once. */
-static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
+static bool forget_days(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
+			struct cairn_error *error)
 {
-	char statement[600], *line;
+	char statement[400];
 	struct cairn_buffer days = cairn_buffer(1 << 20);
 	struct cairn_bytes rest, day;
-	snprintf(statement, sizeof statement,
-		 "SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%.200s' AND table = '%s' AND "
-		 "toUInt64OrZero(partition) < toYYYYMMDD(toDateTime(%lld, 'UTC')) FORMAT TabSeparated", connection->database, table->name,
-		 (long long)(time_ns / CAIRN_SECOND_NS));
+	snprintf(statement, sizeof statement, "SELECT DISTINCT %s FROM %s WHERE time_ns < %lld FORMAT TabSeparated", day_of_row,
+		 table->name, (long long)time_ns);
 	bool good = ask(connection, connection->database, statement, NULL, &days, error);
 	rest = cairn_buffer_bytes(&days);
 	while (good && cairn_text_line(&rest, &day, NULL)) {
-		if (asprintf(&line, "ALTER TABLE %s DROP PARTITION %.*s", table->name, (int)day.length, day.data) < 0)
-			cairn_out_of_memory(day.length);
-		good = ask(connection, connection->database, line, NULL, NULL, error);
-		free(line);
+		snprintf(statement, sizeof statement, "ALTER TABLE %s DROP PARTITION %.*s", rows, (int)(day.length < 20 ? day.length : 20),
+			 day.data);
+		good = ask(connection, connection->database, statement, NULL, NULL, error);
 	}
 	cairn_buffer_free(&days);
 	return good;
+}
+
+/* A row stays while another of the same key is in use, whatever its rank: the names of a frame that is put without names by now. */
+static bool forget_unused(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
+			  struct cairn_error *error)
+{
+	char statement[600];
+	struct cairn_buffer count = cairn_buffer(1 << 10);
+	snprintf(statement, sizeof statement, "SELECT count() FROM %s WHERE used_ns < %lld FORMAT TabSeparated", table->name,
+		 (long long)time_ns);
+	bool good = ask(connection, connection->database, statement, NULL, &count, error);
+	bool some = good && !cairn_bytes_equal(cairn_text_trim(cairn_buffer_bytes(&count)), cairn_bytes_of("0"));
+	snprintf(statement, sizeof statement,
+		 "ALTER TABLE %s DELETE WHERE used_ns < %lld AND %s NOT IN (SELECT %s FROM %.200s.%.*s WHERE used_ns >= %lld)", rows,
+		 (long long)time_ns, table->key, table->key, connection->database, (int)strcspn(rows, " "), rows, (long long)time_ns);
+	good = good && (!some || ask(connection, connection->database, statement, NULL, NULL, error));
+	cairn_buffer_free(&count);
+	return good;
+}
+
+static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
+{
+	char rows[200];
+	return find_rows(connection, table, rows, sizeof rows, error) &&
+	       (table->by_day ? forget_days : forget_unused)(connection, table, rows, time_ns, error);
 }
 
 const struct cairn_store_engine cairn_engine_clickhouse = {
@@ -237,5 +320,6 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.insert_into = insert_into,
 	.select = select_rows,
 	.forget = forget,
+	.heed = heed,
 	.latest = " FINAL",
 };

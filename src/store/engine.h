@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "store/rows.h"
 
+#include <stdatomic.h>
+
 struct cairn_engine_connection; /* an engine's own */
 
 /* The letters that say what the columns of an answer are: n a number, r a real, t a text, l a list. */
@@ -17,8 +19,8 @@ struct cairn_store_engine {
 	/* Makes TABLE unless it is there. */
 	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
 		     struct cairn_error *error);
-	/* Adds COLUMN, a number, to TABLE as its last; it is 0 in the rows that are there. */
-	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column,
+	/* Adds COLUMN, a number, to TABLE as its last; it is VALUE in the rows that are there. That of a rank has to be 0. */
+	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
 			   const char *cluster, struct cairn_error *error);
 	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
 	bool (*insert)(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
@@ -28,16 +30,14 @@ struct cairn_store_engine {
 	/* Appends the answer to STATEMENT to ROWS. */
 	bool (*select)(struct cairn_engine_connection *connection, const char *statement, const char *types, struct cairn_buffer *rows,
 		       struct cairn_error *error);
-	/* Removes the rows of TABLE that are older than TIME_NS. */
+	/* Removes the rows of TABLE that are older than TIME_NS; of a table that is not by day, those that were last put before it, on
+	 * every machine of a cluster. */
 	bool (*forget)(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns,
 		       struct cairn_error *error);
+	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
+	void (*heed)(struct cairn_engine_connection *connection, const atomic_bool *gone);
 	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
 };
-
-struct cairn_store;
-
-/* The engine of an open store, and its *CONNECTION. */
-const struct cairn_store_engine *cairn_store_engine(const struct cairn_store *store, struct cairn_engine_connection **connection);
 
 extern const struct cairn_store_engine cairn_engine_sqlite, cairn_engine_clickhouse;
 

@@ -12,12 +12,15 @@ static const struct cairn_column frame_columns[] = {
 	{"module", CAIRN_COLUMN_TEXT},
 	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file, or the address where there was none */
 	{"names", CAIRN_COLUMN_TEXT},   /* functions with file and line, innermost first (store/snapshot.c); empty while not known */
+	{"nameless", CAIRN_COLUMN_NUMBER}, /* since version 3: 1 for a row without names, which never replaces one with names */
+	{"used_ns", CAIRN_COLUMN_NUMBER}, /* since version 3: the week in which it was last put */
 	{NULL, 0},
 };
 
 static const struct cairn_column stack_columns[] = {
 	{"stack", CAIRN_COLUMN_NUMBER},
 	{"frames", CAIRN_COLUMN_LIST}, /* leaf first */
+	{"used_ns", CAIRN_COLUMN_NUMBER}, /* as in frames */
 	{NULL, 0},
 };
 
@@ -32,6 +35,7 @@ static const struct cairn_column process_columns[] = {
 	{"build_id", CAIRN_COLUMN_TEXT},
 	{"start_ns", CAIRN_COLUMN_NUMBER},
 	{"labels", CAIRN_COLUMN_TEXT}, /* the others, as a query string */
+	{"used_ns", CAIRN_COLUMN_NUMBER}, /* as in frames */
 	{NULL, 0},
 };
 
@@ -44,6 +48,19 @@ static const struct cairn_column sample_columns[] = {
 	{"sampled", CAIRN_COLUMN_REAL}, /* how many samples they rest on */
 	{"allocated_bytes", CAIRN_COLUMN_REAL}, /* so far, freed or not; 0 where the profile does not say */
 	{"allocated_objects", CAIRN_COLUMN_REAL},
+	{NULL, 0},
+};
+
+/* Once an hour, what each call path held: in an order in which a few call paths of many instances lie together. A cohort is all instances
+ * of one release of a service. */
+static const struct cairn_column hourly_columns[] = {
+	{"instance", CAIRN_COLUMN_NUMBER},
+	{"cohort", CAIRN_COLUMN_NUMBER},
+	{"hour", CAIRN_COLUMN_NUMBER}, /* since 1970 */
+	{"stack", CAIRN_COLUMN_NUMBER},
+	{"time_ns", CAIRN_COLUMN_NUMBER}, /* of the snapshot, the first whole one of the hour */
+	{"bytes", CAIRN_COLUMN_NUMBER}, /* whole ones, so that sums do not depend on the order */
+	{"size", CAIRN_COLUMN_REAL}, /* of an object on average: mostly the same on all instances */
 	{NULL, 0},
 };
 
@@ -63,11 +80,12 @@ static const struct cairn_column snapshot_columns[] = {
 };
 
 const struct cairn_table cairn_tables[CAIRN_TABLES] = {
-	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, "frame", false},
-	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, "stack", false},
-	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", false},
-	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", true},
-	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", true},
+	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, "frame", "nameless", false, 0},
+	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, "stack", NULL, false, 0},
+	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", NULL, false, 0},
+	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", NULL, true, 0},
+	[CAIRN_TABLE_HOURLY] = {"hourly", hourly_columns, "cohort, hour, stack, instance", NULL, true, 1024},
+	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", NULL, true, 0},
 };
 
 void cairn_row_number(struct cairn_buffer *rows, uint64_t value)

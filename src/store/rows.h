@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/cursor.h"
+#include "base/time.h"
 
 enum cairn_column_type {
 	CAIRN_COLUMN_NUMBER, /* a whole number from 0 to 2^63 - 1 */
@@ -25,13 +26,26 @@ struct cairn_column {
 };
 
 /* In the order in which they are written: what refers to a row comes after it, so that a snapshot that is there is whole. */
-enum { CAIRN_TABLE_FRAMES, CAIRN_TABLE_STACKS, CAIRN_TABLE_PROCESSES, CAIRN_TABLE_SAMPLES, CAIRN_TABLE_SNAPSHOTS, CAIRN_TABLES };
+enum {
+	CAIRN_TABLE_FRAMES,
+	CAIRN_TABLE_STACKS,
+	CAIRN_TABLE_PROCESSES,
+	CAIRN_TABLE_SAMPLES,
+	CAIRN_TABLE_HOURLY,
+	CAIRN_TABLE_SNAPSHOTS,
+	CAIRN_TABLES,
+};
+
+/* In `used_ns` the beginning of a week stands for all of it. */
+#define CAIRN_STORE_WEEK_NS (7 * 86400 * (int64_t)CAIRN_SECOND_NS)
 
 struct cairn_table {
 	const char *name;
 	const struct cairn_column *columns; /* ends with one whose name is NULL */
 	const char *key; /* the columns that identify a row; of two with the same key the later one stays */
-	bool by_day; /* it has `time_ns` and grows for ever: kept by days, and removed by days */
+	const char *rank; /* unless NULL: a row never replaces one that has a lower number in this column */
+	bool by_day; /* it has `time_ns` and grows for ever: kept by days, and removed by days; others have `used_ns` */
+	unsigned block; /* rows that the server reads at once, where few that lie apart are asked for; 0 for the server's own choice */
 };
 
 extern const struct cairn_table cairn_tables[CAIRN_TABLES];

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "process/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@
 uint64_t cairn_store_tenant(struct cairn_bytes tenant)
 {
 	return cairn_store_id(1, tenant);
+}
+
+uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct cairn_bytes version)
+{
+	return cairn_store_id(cairn_store_id(cairn_store_id_number(3, tenant), service), version);
 }
 
 /* TEXT without what separates names from each other, and cut where no person would read on: a small profile can have a long name at many
@@ -44,6 +50,13 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
 }
 
+/* The week in which rows are made. A row that is in use is put again in each week, and so is known to be in use. */
+static uint64_t this_week(void)
+{
+	int64_t now = cairn_clock_wall_ns();
+	return (uint64_t)(now - now % CAIRN_STORE_WEEK_NS);
+}
+
 /* The row of LOCATION, appended to ROWS. Returns the frame's number. */
 static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
 			    struct cairn_buffer *rows)
@@ -62,6 +75,8 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	cairn_row_text(rows, path);
 	cairn_row_number(rows, offset);
 	cairn_row_text(rows, cairn_buffer_bytes(&names));
+	cairn_row_number(rows, names.length == 0);
+	cairn_row_number(rows, this_week());
 	cairn_buffer_free(&names);
 	return id;
 }
@@ -117,6 +132,7 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t 
 			sums[count++].stack = id;
 			cairn_row_number(&rows[CAIRN_TABLE_STACKS], id);
 			cairn_row_list(&rows[CAIRN_TABLE_STACKS], stack, sample->depth);
+			cairn_row_number(&rows[CAIRN_TABLE_STACKS], this_week());
 		}
 		struct cairn_stored_sample *sum = &sums[*at];
 		sum->bytes += value_of(values, which->bytes);
@@ -174,7 +190,8 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 	return profile->time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
 }
 
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort,
+			  struct cairn_error *error)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
@@ -185,17 +202,19 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	write_samples(snapshot, tenant, instance, &which, rows);
 
 	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
-	struct cairn_bytes build = program_build(profile);
+	struct cairn_bytes build = program_build(profile), version = snapshot->version.length ? snapshot->version : build;
+	*cohort = cairn_store_cohort(tenant, snapshot->service, version);
 	cairn_row_number(out, instance);
 	cairn_row_number(out, tenant);
 	cairn_row_text(out, snapshot->service);
-	cairn_row_text(out, snapshot->version.length ? snapshot->version : build);
+	cairn_row_text(out, version);
 	cairn_row_text(out, snapshot->host);
 	cairn_row_number(out, profile->process_id);
 	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->process));
 	cairn_row_text(out, build);
 	cairn_row_number(out, time_or_none(profile->start_ns));
 	cairn_row_text(out, snapshot->labels);
+	cairn_row_number(out, this_week());
 
 	out = &rows[CAIRN_TABLE_SNAPSHOTS];
 	cairn_row_number(out, instance);

@@ -18,9 +18,13 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 /* Appends the rows of the locations of PROFILE that have a build-id and names. Returns how many. */
 size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows);
 
-/* Appends the rows of SNAPSHOT, a whole one, to each table its own. Fails, with a sentence, for what is no profile of live memory with a
- * time. */
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
+/* The number by which the instances of one release of a service are known together. */
+uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct cairn_bytes version);
+
+/* Appends the rows of SNAPSHOT, a whole one, to each table its own but for hourly, which it has none of; *COHORT says whose it is. Fails,
+ * with a sentence, for what is no profile of live memory with a time. */
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort,
+			  struct cairn_error *error);
 
 /* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
 struct cairn_dictionary {
@@ -28,6 +32,7 @@ struct cairn_dictionary {
 	struct cairn_map frames; /* id to an index in `places` */
 	struct cairn_bytes *lists; /* frame ids, 8 bytes each */
 	size_t list_count, list_capacity;
+	size_t learned; /* so many of the lists have had their frames fetched */
 	struct cairn_place {
 		struct cairn_bytes build_id, module, names;
 		uint64_t offset;

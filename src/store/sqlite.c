@@ -15,6 +15,7 @@
 
 struct cairn_engine_connection {
 	sqlite3 *database;
+	const atomic_bool *gone; /* whoever asked has left; NULL where that is not known */
 };
 
 static struct {
@@ -35,6 +36,7 @@ static struct {
 	__typeof__(sqlite3_column_double) *real;
 	__typeof__(sqlite3_column_blob) *bytes;
 	__typeof__(sqlite3_column_bytes) *length;
+	__typeof__(sqlite3_progress_handler) *set_progress;
 } library;
 static bool library_ready;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -63,6 +65,7 @@ static void load_library(void)
 		{&library.real, "sqlite3_column_double"},
 		{&library.bytes, "sqlite3_column_blob"},
 		{&library.length, "sqlite3_column_bytes"},
+		{&library.set_progress, "sqlite3_progress_handler"},
 	};
 	for (size_t i = 0; handle && i < sizeof wanted / sizeof *wanted; i++) {
 		void *function = dlsym(handle, wanted[i].name);
@@ -134,12 +137,13 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	return good;
 }
 
-static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, const char *cluster,
-		       struct cairn_error *error)
+static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
+		       const char *cluster, struct cairn_error *error)
 {
-	char statement[128];
+	char statement[200];
 	(void)cluster;
-	snprintf(statement, sizeof statement, "ALTER TABLE %s ADD COLUMN %s INTEGER NOT NULL DEFAULT 0", table->name, column);
+	snprintf(statement, sizeof statement, "ALTER TABLE %s ADD COLUMN %s INTEGER NOT NULL DEFAULT %llu", table->name, column,
+		 (unsigned long long)value);
 	return run(connection, statement, error);
 }
 
@@ -168,19 +172,34 @@ static bool insert_row(struct cairn_engine_connection *connection, sqlite3_stmt 
 	return good || fail(connection, error);
 }
 
+/* The statement that adds a row to TABLE. A row that ranks behind the one that is there changes only when that was last used. */
+static void write_insert(const struct cairn_table *table, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "INSERT%s INTO %s VALUES (?", table->rank ? "" : " OR REPLACE", table->name);
+	for (const struct cairn_column *column = table->columns + 1; column->name; column++)
+		cairn_buffer_text(out, ",?");
+	cairn_buffer_byte(out, ')');
+	if (table->rank) {
+		cairn_buffer_format(out, " ON CONFLICT (%s) DO UPDATE SET used_ns = excluded.used_ns", table->key);
+		for (const struct cairn_column *column = table->columns + 1; column->name; column++)
+			if (strcmp(column->name, "used_ns") != 0)
+				cairn_buffer_format(out, ", %s = CASE WHEN excluded.%s <= %s THEN excluded.%s ELSE %s END", column->name,
+						    table->rank, table->rank, column->name, column->name);
+	}
+	cairn_buffer_byte(out, 0);
+}
+
 static bool insert_into(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes bytes,
 			struct cairn_error *error)
 {
-	char text[256];
 	sqlite3_stmt *statement;
 	struct cairn_cursor rows = cairn_cursor(bytes);
-	int length = snprintf(text, sizeof text, "INSERT OR REPLACE INTO %s VALUES (?", table->name);
-	for (const struct cairn_column *column = table->columns + 1; column->name; column++)
-		length += snprintf(text + length, sizeof text - (size_t)length, ",?");
-	snprintf(text + length, sizeof text - (size_t)length, ")");
-	if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
+	struct cairn_buffer text = cairn_buffer(1 << 16);
+	write_insert(table, &text);
+	bool good = library.prepare(connection->database, text.data, -1, &statement, NULL) == SQLITE_OK;
+	cairn_buffer_free(&text);
+	if (!good)
 		return fail(connection, error);
-	bool good = true;
 	while (good && cairn_cursor_left(&rows))
 		good = insert_row(connection, statement, table, &rows, error);
 	library.finalize(statement);
@@ -221,6 +240,8 @@ static bool select_rows(struct cairn_engine_connection *connection, const char *
 			struct cairn_error *error)
 {
 	sqlite3_stmt *statement;
+	if (connection->gone && atomic_load(connection->gone))
+		return cairn_fail(error, "nobody waits for the store's answer any more");
 	if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
 		return fail(connection, error);
 	int result;
@@ -234,8 +255,22 @@ static bool select_rows(struct cairn_engine_connection *connection, const char *
 static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
 {
 	char statement[128];
-	snprintf(statement, sizeof statement, "DELETE FROM %s WHERE time_ns < %lld", table->name, (long long)time_ns);
+	snprintf(statement, sizeof statement, "DELETE FROM %s WHERE %s < %lld", table->name, table->by_day ? "time_ns" : "used_ns",
+		 (long long)time_ns);
 	return run(connection, statement, error);
+}
+
+static int is_gone(void *context)
+{
+	const atomic_bool *gone = context;
+	return atomic_load(gone);
+}
+
+static void heed(struct cairn_engine_connection *connection, const atomic_bool *gone)
+{
+	enum { steps = 10000 }; /* of SQLite's machine: less than a millisecond */
+	connection->gone = gone;
+	library.set_progress(connection->database, gone ? steps : 0, gone ? is_gone : NULL, (void *)(uintptr_t)gone);
 }
 
 const struct cairn_store_engine cairn_engine_sqlite = {
@@ -247,5 +282,6 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.insert_into = insert_into,
 	.select = select_rows,
 	.forget = forget,
+	.heed = heed,
 	.latest = "",
 };

@@ -8,31 +8,19 @@
 #include "base/time.h"
 #include "http/request.h"
 #include "process/clock.h"
-#include "store/engine.h"
-#include "store/snapshot.h"
-#include "store/written.h"
+#include "store/handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What a store says about itself: numbers by the numbers below. */
-enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3 };
-enum { schema_version = 2 };
+enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3, setting_hourly_since = 4, setting_forgotten = 5 };
+enum { schema_version = 3 };
 
 static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
-static const struct cairn_table settings_table = {"settings", setting_columns, "setting", false};
-
-struct cairn_store {
-	const struct cairn_store_engine *engine;
-	struct cairn_engine_connection *connection;
-	struct cairn_dictionary dictionary;
-	struct cairn_written written;
-	uint64_t version, keep_days;
-	uint64_t identity; /* of the tables: others if they were made anew */
-	int64_t forgotten_ns; /* when old rows were last removed */
-	int64_t relearn_ns; /* when to ask for the names of frames again that had none */
-};
+static const struct cairn_table settings_table = {"settings", setting_columns, "setting", NULL, false, 0};
 
 static const struct cairn_store_engine *engine_of(const char *name)
 {
@@ -75,10 +63,9 @@ void cairn_store_close(struct cairn_store *store)
 	free(store);
 }
 
-const struct cairn_store_engine *cairn_store_engine(const struct cairn_store *store, struct cairn_engine_connection **connection)
+void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone)
 {
-	*connection = store->connection;
-	return store->engine;
+	store->engine->heed(store->connection, gone);
 }
 
 /* Reads what the store says about itself. False where it has no tables. */
@@ -93,7 +80,9 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 		uint64_t setting = cairn_row_take_number(&cursor), value = cairn_row_take_number(&cursor);
 		store->version = setting == setting_version ? value : store->version;
 		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
+		store->forgotten_ns = setting == setting_forgotten ? (int64_t)value : store->forgotten_ns;
 		identity = setting == setting_identity ? value : identity;
+		store->hourly_since_ns = setting == setting_hourly_since ? (int64_t)value : store->hourly_since_ns;
 	}
 	if (store->identity != identity)
 		cairn_written_free(&store->written);
@@ -103,13 +92,33 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 	return good;
 }
 
-/* Brings tables of version 1 up to date. A migration that was interrupted goes on where it was. */
+/* Brings tables of an earlier version up to date. A migration that was interrupted goes on where it was. */
 static bool migrate(struct cairn_store *store, const char *cluster, struct cairn_error *error)
 {
-	struct cairn_buffer rows = cairn_buffer(1 << 16);
-	bool there = store->engine->select(store->connection, "SELECT base_ns FROM snapshots LIMIT 1", "n", &rows, NULL);
-	cairn_buffer_free(&rows);
-	return there || store->engine->add_column(store->connection, &cairn_tables[CAIRN_TABLE_SNAPSHOTS], "base_ns", cluster, error);
+	int64_t now = cairn_clock_wall_ns();
+	/* Columns that tables of the first version lack. Who last used a row is not known: it stays as long as one of now. */
+	const struct {
+		unsigned table;
+		const char *column;
+		int64_t value;
+	} columns[] = {
+		{CAIRN_TABLE_SNAPSHOTS, "base_ns", 0},
+		{CAIRN_TABLE_FRAMES, "nameless", 0}, /* those without names are replaced by any that come */
+		{CAIRN_TABLE_FRAMES, "used_ns", now},
+		{CAIRN_TABLE_STACKS, "used_ns", now},
+		{CAIRN_TABLE_PROCESSES, "used_ns", now},
+	};
+	bool good = true;
+	for (size_t i = 0; good && i < sizeof columns / sizeof *columns; i++) {
+		const struct cairn_table *table = &cairn_tables[columns[i].table];
+		struct cairn_buffer rows = cairn_buffer(1 << 16);
+		char statement[100];
+		snprintf(statement, sizeof statement, "SELECT %s FROM %s LIMIT 1", columns[i].column, table->name);
+		good = store->engine->select(store->connection, statement, "n", &rows, NULL) ||
+		       store->engine->add_column(store->connection, table, columns[i].column, (uint64_t)columns[i].value, cluster, error);
+		cairn_buffer_free(&rows);
+	}
+	return good;
 }
 
 bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error)
@@ -118,7 +127,8 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	bool good = store->engine->make(store->connection, &settings_table, cluster, error);
 	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
 		good = store->engine->make(store->connection, &cairn_tables[i], cluster, error);
-	good = good && read_settings(store, error) && (store->version != 1 || migrate(store, cluster, error));
+	good = good && read_settings(store, error) &&
+	       (store->version == 0 || store->version >= schema_version || migrate(store, cluster, error));
 	if (good && store->version > schema_version)
 		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d",
 				  (unsigned long long)store->version, schema_version);
@@ -128,12 +138,23 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		cairn_row_number(&rows, setting_keep_days);
 		cairn_row_number(&rows, keep_days ? *keep_days : 0);
 	}
+	if (store->version == 1 || store->version == 2) { /* which had no such rows */
+		cairn_row_number(&rows, setting_hourly_since);
+		cairn_row_number(&rows, (uint64_t)cairn_clock_wall_ns());
+	}
 	if (!store->identity) {
 		cairn_row_number(&rows, setting_identity);
 		cairn_row_number(&rows, cairn_store_id_number(2, (uint64_t)cairn_clock_wall_ns()));
 	}
 	good = good && store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), error);
 	cairn_buffer_free(&rows);
+	/* Another replica, which may be the one that is asked next, has them a moment later. */
+	for (int looks = 0; good && cluster && looks < 100; looks++) {
+		good = read_settings(store, error);
+		if (store->version == schema_version)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	}
 	return good;
 }
 
@@ -150,25 +171,36 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 			  store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }
 
-/* Removes what is too old, once an hour: whole days, so that no snapshot loses the one that it stands on. */
+/* Removes what is too old, once a day, whichever program comes first: whole days, so that no snapshot loses the one that it stands on; and
+ * of what snapshots refer to, what was last put before all that stay. One that fails is tried again within the hour. */
 static void forget_old(struct cairn_store *store)
 {
-	int64_t now = cairn_clock_wall_ns(), hour = 3600 * (int64_t)CAIRN_SECOND_NS;
-	if (!store->keep_days || now - store->forgotten_ns < hour)
+	const int64_t now = cairn_clock_wall_ns(), hour = 3600 * (int64_t)CAIRN_SECOND_NS, day = 24 * hour;
+	int64_t oldest = store->keep_days < (uint64_t)(now / day) ? now - (int64_t)store->keep_days * day : 0;
+	oldest -= oldest % day;
+	if (!store->keep_days || oldest == store->forgotten_ns || now - store->tried_ns < hour)
 		return;
-	store->forgotten_ns = now;
-	int64_t oldest = now - (int64_t)store->keep_days * 24 * hour;
-	oldest -= oldest % (24 * hour);
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		if (cairn_tables[i].by_day)
-			store->engine->forget(store->connection, &cairn_tables[i], oldest, NULL);
+	/* A clock may be a day ahead (cmd/collect/load.c). */
+	int64_t unused = oldest - CAIRN_STORE_WEEK_NS - day;
+	bool good = true;
+	store->tried_ns = now;
+	for (size_t i = CAIRN_TABLES; good && i-- > 0;)
+		good = store->engine->forget(store->connection, &cairn_tables[i], cairn_tables[i].by_day ? oldest : unused, NULL);
+	if (!good)
+		return;
+	struct cairn_buffer rows = cairn_buffer(1 << 12);
+	cairn_row_number(&rows, setting_forgotten);
+	cairn_row_number(&rows, (uint64_t)oldest);
+	if (store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), NULL))
+		store->forgotten_ns = oldest;
+	cairn_buffer_free(&rows);
 }
 
 enum { sample_row = 64 }; /* bytes */
 
 struct cairn_store_rows {
 	struct cairn_buffer tables[CAIRN_TABLES];
-	size_t *sample_counts; /* of each snapshot */
+	struct cairn_snapshot_part *parts; /* of each snapshot */
 	size_t count;
 };
 
@@ -177,11 +209,13 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		rows->tables[i] = cairn_buffer(SIZE_MAX);
-	rows->sample_counts = cairn_array_zero(count, sizeof *rows->sample_counts);
+	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
 	for (size_t i = 0; i < count; i++) {
 		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
-		if (cairn_snapshot_write(&snapshots[i], rows->tables, NULL))
-			rows->sample_counts[rows->count++] = (rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row;
+		uint64_t cohort;
+		if (cairn_snapshot_write(&snapshots[i], rows->tables, &cohort, NULL))
+			rows->parts[rows->count++] = (struct cairn_snapshot_part){
+				(rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row, cohort};
 	}
 	return rows;
 }
@@ -190,7 +224,7 @@ void cairn_store_rows_free(struct cairn_store_rows *rows)
 {
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		cairn_buffer_free(&rows->tables[i]);
-	free(rows->sample_counts);
+	free(rows->parts);
 	free(rows);
 }
 
@@ -317,7 +351,7 @@ bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_ro
 		return false;
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		lacking[i] = cairn_buffer(SIZE_MAX);
-	cairn_written_select(&store->written, rows->tables, rows->sample_counts, lacking);
+	cairn_written_select(&store->written, rows->tables, rows->parts, lacking);
 	bool good = store->engine->insert(store->connection, lacking, error);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		cairn_buffer_free(&lacking[i]);
@@ -368,7 +402,7 @@ static bool is_asked(const struct cairn_question *question, const struct cairn_s
 	for (size_t i = 0; i < question->label_count; i++)
 		if (!has_label(process, question->labels[i]))
 			return false;
-	return true;
+	return !question->wants || question->wants(question->context, process);
 }
 
 static const char *take_text(struct cairn_arena *arena, struct cairn_cursor *rows)
@@ -379,17 +413,23 @@ static const char *take_text(struct cairn_arena *arena, struct cairn_cursor *row
 static bool ask_processes(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 			  struct cairn_map *places, struct cairn_error *error)
 {
-	char statement[300];
+	char statement[400];
 	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	uint64_t tenant = cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : ""));
+	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
+	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - 86400 * (int64_t)CAIRN_SECOND_NS;
 	snprintf(statement, sizeof statement,
-		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu",
-		 store->engine->latest, (unsigned long long)cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : "")));
+		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu "
+		 "AND used_ns >= %lld",
+		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
 	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
-		process.service = take_text(&processes->arena, &cursor);
-		process.version = take_text(&processes->arena, &cursor);
+		struct cairn_bytes service = cairn_row_take_text(&cursor), version = cairn_row_take_text(&cursor);
+		process.cohort = cairn_store_cohort(tenant, service, version);
+		process.service = cairn_arena_text(&processes->arena, service);
+		process.version = cairn_arena_text(&processes->arena, version);
 		process.host = take_text(&processes->arena, &cursor);
 		process.pid = cairn_row_take_number(&cursor);
 		process.program = take_text(&processes->arena, &cursor);
@@ -416,39 +456,112 @@ static void list_instances(const struct cairn_store_processes *processes, struct
 	cairn_buffer_byte(out, ')');
 }
 
+static const char point_columns[] =
+	"instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, base_ns";
+static const char point_types[] = "nnrrrnrnntn";
+
+/* Takes a row of these columns off ROWS. */
+static struct cairn_store_point take_point(struct cairn_cursor *rows, struct cairn_arena *arena, uint64_t *instance)
+{
+	*instance = cairn_row_take_number(rows);
+	struct cairn_store_point point = {.time_ns = (int64_t)cairn_row_take_number(rows)};
+	point.bytes = cairn_row_take_real(rows);
+	point.resident = cairn_row_take_real(rows);
+	point.limit = cairn_row_take_real(rows);
+	point.limit_of_group = cairn_row_take_number(rows) != 0;
+	point.period = cairn_row_take_real(rows);
+	uint64_t unsampling = cairn_row_take_number(rows);
+	point.unsampling = unsampling <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)unsampling : CAIRN_UNSAMPLE_UNKNOWN;
+	point.has_allocated = cairn_row_take_number(rows) != 0;
+	point.ended = take_text(arena, rows);
+	point.base_ns = (int64_t)cairn_row_take_number(rows);
+	return point;
+}
+
 static bool ask_points(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		       const struct cairn_map *places, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
-	cairn_buffer_format(
-		&statement,
-		"SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, "
-		"base_ns FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
-		store->engine->latest, (long long)question->from_ns, question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND %s", point_columns,
+			    question->whole ? "" : store->engine->latest, (long long)question->from_ns,
+			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX, question->whole ? "base_ns = 0 AND " : "");
 	list_instances(processes, &statement);
-	cairn_buffer_format(&statement, " ORDER BY time_ns%c", 0);
-	bool good = store->engine->select(store->connection, statement.data, "nnrrrnrnntn", &rows, error);
+	cairn_buffer_text(&statement, " ORDER BY time_ns");
+	if (question->point_most)
+		cairn_buffer_format(&statement, " LIMIT %zu", question->point_most + 1);
+	cairn_buffer_byte(&statement, 0);
+	bool good = store->engine->select(store->connection, statement.data, point_types, &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		uint32_t place = cairn_map_get(places, cairn_row_take_number(&cursor));
-		struct cairn_store_point point = {.time_ns = (int64_t)cairn_row_take_number(&cursor)};
-		point.bytes = cairn_row_take_real(&cursor);
-		point.resident = cairn_row_take_real(&cursor);
-		point.limit = cairn_row_take_real(&cursor);
-		point.limit_of_group = cairn_row_take_number(&cursor) != 0;
-		point.period = cairn_row_take_real(&cursor);
-		uint64_t unsampling = cairn_row_take_number(&cursor);
-		point.unsampling = unsampling <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)unsampling : CAIRN_UNSAMPLE_UNKNOWN;
-		point.has_allocated = cairn_row_take_number(&cursor) != 0;
-		point.ended = take_text(&processes->arena, &cursor);
-		point.base_ns = (int64_t)cairn_row_take_number(&cursor);
+	for (size_t count = 1; good && cairn_cursor_left(&cursor); count++) {
+		uint64_t instance;
+		struct cairn_store_point point = take_point(&cursor, &processes->arena, &instance);
+		uint32_t place = cairn_map_get(places, instance);
 		if (cursor.failed) {
 			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (question->point_most && count > question->point_most) {
+			good = cairn_fail_usage(error,
+						"this is about more than %zu snapshots; ask about a shorter time, or fewer instances",
+						question->point_most);
 		} else if (place != CAIRN_NONE) {
 			struct cairn_store_process *process = &processes->items[place];
+			/* Without the latest rows only, one that was put twice may be there twice: both are the same. */
+			if (process->point_count && process->points[process->point_count - 1].time_ns == point.time_ns)
+				continue;
 			cairn_array_room(process->points, process->point_count, process->point_capacity);
 			process->points[process->point_count++] = point;
 		}
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* Puts the point of one row each in front of the points of its process. */
+static bool put_earlier(struct cairn_store *store, const char *statement, struct cairn_store_processes *processes,
+			const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	bool good = store->engine->select(store->connection, statement, point_types, &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t instance;
+		struct cairn_store_point point = take_point(&cursor, &processes->arena, &instance);
+		uint32_t place = cairn_map_get(places, instance);
+		struct cairn_store_process *process = place == CAIRN_NONE ? NULL : &processes->items[place];
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (process && process->point_count > 0 && process->points[0].time_ns > point.time_ns) {
+			cairn_array_room(process->points, process->point_count, process->point_capacity);
+			memmove(process->points + 1, process->points, process->point_count++ * sizeof *process->points);
+			process->points[0] = point;
+		}
+	}
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* The last point of each process within the day before the question's time. */
+static bool ask_earlier(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+			const struct cairn_map *places, struct cairn_error *error)
+{
+	enum { at_once = 200 };
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement, "SELECT instance, max(time_ns) FROM snapshots WHERE time_ns < %lld AND time_ns >= %lld AND ",
+			    (long long)question->from_ns, (long long)(question->from_ns - 86400 * (int64_t)CAIRN_SECOND_NS));
+	list_instances(processes, &statement);
+	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		statement.length = 0;
+		cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE ", point_columns, store->engine->latest);
+		for (size_t i = 0; i < at_once && cairn_cursor_left(&cursor); i++) {
+			uint64_t instance = cairn_row_take_number(&cursor), time_ns = cairn_row_take_number(&cursor);
+			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %llu)", i ? " OR " : "",
+					    (unsigned long long)instance, (unsigned long long)time_ns);
+		}
+		cairn_buffer_byte(&statement, 0);
+		good = put_earlier(store, statement.data, processes, places, error);
 	}
 	cairn_buffer_free(&statement);
 	cairn_buffer_free(&rows);
@@ -472,7 +585,8 @@ bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *que
 	struct cairn_map places = {0};
 	*processes = (struct cairn_store_processes){0};
 	bool good = ask_processes(store, question, processes, &places, error) &&
-		    (processes->count == 0 || ask_points(store, question, processes, &places, error));
+		    (processes->count == 0 || ask_points(store, question, processes, &places, error)) &&
+		    (processes->count == 0 || !question->with_earlier || ask_earlier(store, question, processes, &places, error));
 	size_t kept = 0;
 	for (size_t i = 0; i < processes->count; i++)
 		if (processes->items[i].point_count > 0)
@@ -528,39 +642,6 @@ static bool ask_by_id(struct cairn_store *store, const char *columns, const char
 	return true;
 }
 
-/* Fetches the stacks of SAMPLES and their frames, as far as they are not known yet. */
-static bool learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
-{
-	struct wanted stacks = {0}, frames = {0};
-	struct cairn_map asked = {0};
-	size_t known = store->dictionary.list_count;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t *at = cairn_map_at(&asked, samples[i].stack);
-		if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.stacks, samples[i].stack) == CAIRN_NONE)
-			want(&stacks, samples[i].stack);
-		*at = 0;
-	}
-	bool good = ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
-	cairn_map_free(&asked);
-	asked = (struct cairn_map){0};
-	for (size_t i = known; good && i < store->dictionary.list_count; i++) {
-		struct cairn_cursor ids = cairn_cursor(store->dictionary.lists[i]);
-		while (cairn_cursor_left(&ids)) {
-			uint64_t id = cairn_cursor_u64(&ids);
-			uint32_t *at = cairn_map_at(&asked, id);
-			if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.frames, id) == CAIRN_NONE)
-				want(&frames, id);
-			*at = 0;
-		}
-	}
-	good = good && ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
-				 cairn_dictionary_add_frames, error);
-	cairn_map_free(&asked);
-	free(stacks.items);
-	free(frames.items);
-	return good;
-}
-
 /* Asks again, now and then, for frames that had no names: they may have got some. */
 static bool relearn(struct cairn_store *store, struct cairn_error *error)
 {
@@ -579,6 +660,41 @@ static bool relearn(struct cairn_store *store, struct cairn_error *error)
 	}
 	bool good = ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
 			      cairn_dictionary_add_frames, error);
+	free(frames.items);
+	return good;
+}
+
+bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
+{
+	struct wanted stacks = {0}, frames = {0};
+	struct cairn_map asked = {0};
+	for (size_t i = 0; i < count; i++) {
+		uint32_t *at = cairn_map_at(&asked, samples[i].stack);
+		if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.stacks, samples[i].stack) == CAIRN_NONE)
+			want(&stacks, samples[i].stack);
+		*at = 0;
+	}
+	bool good = relearn(store, error) &&
+		    ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
+	cairn_map_free(&asked);
+	asked = (struct cairn_map){0};
+	/* Not only those of now: of an earlier question, the frames may have failed to come. */
+	for (size_t i = store->dictionary.learned; good && i < store->dictionary.list_count; i++) {
+		struct cairn_cursor ids = cairn_cursor(store->dictionary.lists[i]);
+		while (cairn_cursor_left(&ids)) {
+			uint64_t id = cairn_cursor_u64(&ids);
+			uint32_t *at = cairn_map_at(&asked, id);
+			if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.frames, id) == CAIRN_NONE)
+				want(&frames, id);
+			*at = 0;
+		}
+	}
+	good = good && ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+				 cairn_dictionary_add_frames, error);
+	if (good)
+		store->dictionary.learned = store->dictionary.list_count;
+	cairn_map_free(&asked);
+	free(stacks.items);
 	free(frames.items);
 	return good;
 }
@@ -646,8 +762,8 @@ bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_pr
 			  struct cairn_error *error)
 {
 	struct stored stored = {0};
-	bool good = relearn(store, error) && ask_samples(store, process, wanted, count, &stored, error) &&
-		    learn(store, stored.samples, stored.count, error);
+	bool good =
+		ask_samples(store, process, wanted, count, &stored, error) && cairn_store_learn(store, stored.samples, stored.count, error);
 	for (size_t i = 0; good && i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
 		const struct cairn_stored_sample *own, *base = NULL;

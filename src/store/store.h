@@ -13,6 +13,8 @@
 
 #include "profile/profile.h"
 
+#include <stdatomic.h>
+
 struct cairn_store;
 
 /* Whether NAME is one of a store, not of a file. */
@@ -50,15 +52,26 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 void cairn_store_rows_free(struct cairn_store_rows *rows);
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error);
 
+/* From now on, what is asked of STORE fails once *GONE is true, since whoever waits for the answer has left; NULL for never. */
+void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone);
+
+struct cairn_store_process;
+
 /* What is asked about. NULL or 0 is anything. */
 struct cairn_question {
 	const char *tenant;
 	const char *service;
 	const char *version;
 	const char *instance;      /* HOST, HOST:PID, or the number that a listing shows */
+	bool whole;                /* only points with a whole snapshot: what lies between is not looked at */
 	const char *const *labels; /* "key=value"; all of them have to hold */
 	size_t label_count;
+	/* Whether a process is wanted that all of the above holds for; NULL for every one. */
+	bool (*wants)(const void *context, const struct cairn_store_process *process);
+	const void *context;
 	int64_t from_ns, to_ns;
+	bool with_earlier; /* each process has as its first point the last one of the day before from_ns, where there is one */
+	size_t point_most; /* the store fails where there are more points; 0 for any number */
 };
 
 struct cairn_store_point {
@@ -73,6 +86,7 @@ struct cairn_store_point {
 /* One process, and when it was looked at within the question's time, in order. There is at least one point. */
 struct cairn_store_process {
 	uint64_t instance;
+	uint64_t cohort; /* of all instances of this release */
 	const char *service, *version, *host, *program, *build_id;
 	struct cairn_bytes labels;
 	uint64_t pid;

@@ -108,12 +108,14 @@ void cairn_written_add_base(struct cairn_written *written, const struct cairn_sn
 		written->bases[written->base_count++] = (struct cairn_base){0};
 	}
 	struct cairn_base *base = &written->bases[*at];
+	/* One that was found in the store, or the one before it, is in hourly as well if it was the first of its hour. */
+	int64_t hour = cairn_store_hour(snapshot->time_ns);
 	sort_samples(samples, count);
 	written->base_bytes += (count - base->count) * sizeof *samples; /* may wrap on the way */
 	free(base->samples);
 	*base = (struct cairn_base){.instance = snapshot->instance, .time_ns = snapshot->time_ns, .period = snapshot->period,
 				    .unsampling = snapshot->unsampling, .has_allocated = snapshot->has_allocated, .samples = samples,
-				    .count = count, .used = ++written->clock};
+				    .count = count, .hour = hour, .used = ++written->clock};
 }
 
 /* A stack in the base and in the snapshot; one of them may be all zeroes. */
@@ -241,6 +243,36 @@ static void write_sample(struct cairn_buffer *out, const struct cairn_snapshot_r
 	cairn_row_real(out, sample->allocated_objects);
 }
 
+static uint64_t whole_number(double value)
+{
+	static const double most = (double)((uint64_t)1 << 48); /* so that sums over tens of thousands fit */
+	return value > 0 ? (uint64_t)llround(fmin(value, most)) : 0;
+}
+
+static void write_hourly(struct cairn_buffer *out, const struct cairn_snapshot_row *snapshot, uint64_t cohort,
+			 const struct cairn_stored_sample *samples, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = whole_number(samples[i].bytes);
+		if (bytes == 0)
+			continue;
+		cairn_row_number(out, snapshot->instance);
+		cairn_row_number(out, cohort);
+		cairn_row_number(out, (uint64_t)cairn_store_hour(snapshot->time_ns));
+		cairn_row_number(out, samples[i].stack);
+		cairn_row_number(out, (uint64_t)snapshot->time_ns);
+		cairn_row_number(out, bytes);
+		cairn_row_real(out, samples[i].objects > 0 ? samples[i].bytes / samples[i].objects : 0);
+	}
+}
+
+/* Whether a whole snapshot is the first one of its hour, as far as is known. */
+static bool begins_hour(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	uint32_t at = cairn_map_get(&written->base_of, snapshot->instance);
+	return at == CAIRN_NONE || written->bases[at].hour != cairn_store_hour(snapshot->time_ns);
+}
+
 /* Writes what SNAPSHOT needs beside BASE. False where that is most of it: it is better whole then. */
 static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot,
 			  const struct cairn_stored_sample *samples, size_t count, struct cairn_buffer *out)
@@ -256,8 +288,9 @@ static bool write_changes(const struct cairn_base *base, const struct cairn_snap
 }
 
 static void select_snapshot(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
-			    size_t count, struct cairn_buffer lacking[CAIRN_TABLES])
+			    const struct cairn_snapshot_part *part, struct cairn_buffer lacking[CAIRN_TABLES])
 {
+	size_t count = part->samples;
 	struct cairn_base *base = snapshot->ended ? NULL : base_for(written, snapshot);
 	int64_t base_ns = 0;
 	sort_samples(samples, count);
@@ -268,6 +301,8 @@ static void select_snapshot(struct cairn_written *written, const struct cairn_sn
 	} else {
 		for (size_t i = 0; i < count; i++)
 			write_sample(&lacking[CAIRN_TABLE_SAMPLES], snapshot, &samples[i]);
+		if (begins_hour(written, snapshot))
+			write_hourly(&lacking[CAIRN_TABLE_HOURLY], snapshot, part->cohort, samples, count);
 		cairn_written_add_base(written, snapshot, samples, count);
 	}
 	cairn_buffer_append(&lacking[CAIRN_TABLE_SNAPSHOTS], snapshot->start.data, snapshot->start.length);
@@ -290,8 +325,8 @@ static void select_new(struct cairn_written *written, const struct cairn_table *
 	}
 }
 
-void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES], const size_t *sample_counts,
-			  struct cairn_buffer lacking[CAIRN_TABLES])
+void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
+			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES])
 {
 	static const unsigned once[] = {CAIRN_TABLE_FRAMES, CAIRN_TABLE_STACKS, CAIRN_TABLE_PROCESSES};
 	if (written->rows.count > rows_most) {
@@ -304,13 +339,13 @@ void cairn_written_select(struct cairn_written *written, const struct cairn_buff
 	struct cairn_cursor samples = cairn_cursor(cairn_buffer_bytes(&rows[CAIRN_TABLE_SAMPLES]));
 	for (size_t i = 0; cairn_cursor_left(&snapshots); i++) {
 		struct cairn_snapshot_row snapshot = cairn_snapshot_row_take(&snapshots);
-		struct cairn_stored_sample *own = cairn_array_new(sample_counts[i], sizeof *own);
-		for (size_t k = 0; k < sample_counts[i]; k++) {
+		struct cairn_stored_sample *own = cairn_array_new(parts[i].samples, sizeof *own);
+		for (size_t k = 0; k < parts[i].samples; k++) {
 			cairn_row_take_number(&samples);
 			cairn_row_take_number(&samples);
 			own[k] = cairn_stored_sample_take(&samples);
 		}
-		select_snapshot(written, &snapshot, own, sample_counts[i], lacking);
+		select_snapshot(written, &snapshot, own, &parts[i], lacking);
 	}
 }
 

@@ -8,6 +8,9 @@
  * Many changes that are small, each for itself, can add up: where the total would be off by more than half of its own standard error, the
  * largest of them are written, too.
  *
+ * The first whole snapshot of each hour is written a second time, as rows of hourly: by call path and not by process, for questions about
+ * many instances (store/hourly.h).
+ *
  * What is remembered is limited. What was forgotten is written again, which changes nothing: rows with one key replace each other, and all
  * rows of one snapshot are true whatever its base is.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -28,6 +31,7 @@ struct cairn_base {
 	uint64_t unsampling, has_allocated;
 	struct cairn_stored_sample *samples; /* by stack */
 	size_t count;
+	int64_t hour; /* of the last snapshot that was written to hourly, too */
 	uint64_t used; /* when it was last compared with, as a number that grows */
 };
 
@@ -61,10 +65,22 @@ bool cairn_written_has_base(const struct cairn_written *written, const struct ca
 void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
 			    size_t count);
 
+/* What a row of snapshots does not say of it: how many rows of samples belong to it, and its cohort. */
+struct cairn_snapshot_part {
+	size_t samples;
+	uint64_t cohort;
+};
+
 /* Appends to LACKING the part of ROWS that the store lacks, and remembers it as written: where that fails, free what is remembered.
- * SAMPLE_COUNTS has how many rows of samples belong to each row of snapshots. */
-void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES], const size_t *sample_counts,
-			  struct cairn_buffer lacking[CAIRN_TABLES]);
+ * PARTS has one for each row of snapshots. */
+void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
+			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES]);
+
+/* Whole hours since 1970. */
+static inline int64_t cairn_store_hour(int64_t time_ns)
+{
+	return time_ns / (3600 * (int64_t)CAIRN_SECOND_NS);
+}
 
 /* The samples of a snapshot, OWN, that stands on those of BASE, both by stack, into OUT, which has room for both. Returns how many. */
 size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own,

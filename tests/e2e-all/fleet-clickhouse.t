@@ -2,23 +2,11 @@
 # The same fleet in ClickHouse: Debian's server, started on loopback; answers are those of SQLite, row by row.
 . tests/e2e/lib.sh
 need curl python3 gcc clickhouse-server
-http=$(free_port) tcp=$(free_port) inter=$(free_port)
-mkdir -p "$scratch/ch/data" "$scratch/ch/tmp"
-cat >"$scratch/ch/config.xml" <<X
-<yandex><logger><level>warning</level><log>$scratch/ch/log</log><errorlog>$scratch/ch/err</errorlog></logger><listen_host>127.0.0.1</listen_host>
-<http_port>$http</http_port><tcp_port>$tcp</tcp_port><interserver_http_port>$inter</interserver_http_port><path>$scratch/ch/data/</path>
-<tmp_path>$scratch/ch/tmp/</tmp_path><users_config>users.xml</users_config><default_profile>default</default_profile>
-<default_database>default</default_database><mark_cache_size>67108864</mark_cache_size></yandex>
-X
-cat >"$scratch/ch/users.xml" <<'X'
-<yandex><profiles><default><max_memory_usage>2000000000</max_memory_usage></default></profiles><users><cairn><password>sesame</password>
-<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></cairn></users><quotas><default></default></quotas></yandex>
-X
-(cd "$scratch/ch" && exec clickhouse-server --config-file=config.xml) >"$scratch/ch/out" 2>&1 &
-children+=($!)
-wait_for 60 curl -sf "http://127.0.0.1:$http/ping" -o "$scratch/ping" || broken 'clickhouse-server does not start'
+. tests/e2e/clickhouse.sh
+clickhouse_start "$scratch/ch" 2000000000 cairn sesame || broken 'clickhouse-server does not start'
+children+=("$clickhouse_pid")
 
-server=127.0.0.1:$http
+server=127.0.0.1:$clickhouse_http
 like "$("$cairn" store init "clickhouse://cairn:wrong@$server/cairn" 2>&1)" '*ClickHouse*answers*assword*' 'a wrong password, in the words of the server'
 like "$("$cairn" store init "clickhouse://127.0.0.1:$(free_port)/cairn" 2>&1)" '*127.0.0.1*' 'no server'
 for wrong in "clickhouse://$server" "clickhouse://$server/no-such-name" "clickhouse:///x"; do
@@ -69,6 +57,7 @@ sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "htt
 sql 'ALTER TABLE snapshots DROP COLUMN base_ns'; sql 'INSERT INTO settings VALUES (1, 1)'
 holds 'tables of an earlier version are brought up to date' "$cairn" store init -q "$store"
 is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["services"][0]["snapshots"])')" 25 'with what they hold'
+
 # Names that come later than what they are of.
 cat >"$scratch/app.c" <<'C'
 #include <stdlib.h>
@@ -102,4 +91,42 @@ passed() { [ "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_naming_passes
 wait_for 20 passed
 is "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_named_total" { print $2 }')" 0 'and is not named again by another collector'
 kill "$collector"; wait "$collector" 2>/dev/null
+
+# Many instances: the statements by which a store chooses call paths.
+. tests/e2e/large.sh
+FLEET_NOW=$(date +%s)
+export FLEET_NOW
+"$cairn" store init -q "clickhouse://cairn:sesame@$server/large"
+"$cairn" store init -q "sqlite:$scratch/large.db"
+store=clickhouse://cairn:sesame@$server/large
+check_large clickhouse "http://$server/?user=cairn&password=sesame&database=large"
+store=sqlite:$scratch/large.db
+check_large sqlite "$scratch/large.db"
+for service in day short; do holds "$service: the same from both" cmp "$scratch/sqlite-$service.json" "$scratch/clickhouse-$service.json"; done
+
+. tests/e2e/retention.sh
+cluster=()
+merge_frames() { sql 'OPTIMIZE TABLE frames FINAL'; }
+store=clickhouse://cairn:sesame@$server/kept
+sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=kept" -d "$1"; }
+"$cairn" store init -q "$store"
+check_names
+check_retention
+
+# Tables of version 2, with a frame that has a name and one that has none.
+store=clickhouse://cairn:sesame@$server/second
+sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=second" -d "$1"; }
+"$cairn" store init -q "$store"
+for table in frames stacks processes; do
+	sql "DROP TABLE $table"
+done
+sql 'CREATE TABLE frames (frame UInt64, build_id String, module String, place UInt64, names String) ENGINE = ReplacingMergeTree ORDER BY (frame)'
+sql 'CREATE TABLE stacks (stack UInt64, frames Array(UInt64)) ENGINE = ReplacingMergeTree ORDER BY (stack)'
+sql 'CREATE TABLE processes (instance UInt64, tenant UInt64, service String, version String, host String, pid UInt64, program String, build_id String, start_ns UInt64, labels String) ENGINE = ReplacingMergeTree ORDER BY (instance)'
+sql "INSERT INTO frames VALUES (1, 'b', 'm', 1, 'one'), (2, 'b', 'm', 2, '')"
+sql "INSERT INTO stacks VALUES (1, [1, 2])"
+sql 'INSERT INTO settings VALUES (1, 2)'
+holds 'tables of the second version are brought up to date' "$cairn" store init -q "$store"
+is "$(sql 'SELECT frame, names, nameless, used_ns > 1000000000000000000 FROM frames ORDER BY frame' | tr '\n\t' ';,')" '1,one,0,1;2,,0,1;' 'their rows are of now'
+check_names
 done_testing

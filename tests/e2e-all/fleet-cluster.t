@@ -3,6 +3,7 @@
 # found through any other, also while a replica is away, and as it is in SQLite.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/clickhouse.sh
 need curl python3 clickhouse-server java
 [ -f /usr/share/java/zookeeper.jar ] || broken 'no zookeeper.jar: the Debian package zookeeper has it'
 keeper=$(free_port)
@@ -19,25 +20,14 @@ done
 replica() { local tcp=tcp_$1; echo "<replica><host>127.0.0.1</host><port>${!tcp}</port></replica>"; }
 cluster="<fleet><shard><internal_replication>true</internal_replication>$(replica 11)$(replica 12)</shard><shard><internal_replication>true</internal_replication>$(replica 21)$(replica 22)</shard></fleet>"
 start() { # start NODE: sets pid_NODE
-	local node=$1 http=http_$1 tcp=tcp_$1 inter=inter_$1
-	mkdir -p "$scratch/n$node/data" "$scratch/n$node/tmp"
-	cat >"$scratch/n$node/config.xml" <<X
-<yandex><logger><level>warning</level><log>$scratch/n$node/log</log><errorlog>$scratch/n$node/err</errorlog></logger><listen_host>127.0.0.1</listen_host>
-<http_port>${!http}</http_port><tcp_port>${!tcp}</tcp_port><interserver_http_port>${!inter}</interserver_http_port>
-<interserver_http_host>127.0.0.1</interserver_http_host><path>$scratch/n$node/data/</path><tmp_path>$scratch/n$node/tmp/</tmp_path>
-<users_config>users.xml</users_config><default_profile>default</default_profile><default_database>default</default_database>
-<mark_cache_size>67108864</mark_cache_size><remote_servers>$cluster</remote_servers>
+	local http=http_$1 tcp=tcp_$1 inter=inter_$1 started
+	clickhouse_start "$scratch/n$1" 1000000000 default '' "${!http}" "${!tcp}" "${!inter}" "<remote_servers>$cluster</remote_servers>
 <zookeeper><node><host>127.0.0.1</host><port>$keeper</port></node></zookeeper><distributed_ddl><path>/clickhouse/ddl</path></distributed_ddl>
-<macros><shard>${node:0:1}</shard><replica>n$node</replica></macros></yandex>
-X
-	cat >"$scratch/n$node/users.xml" <<'X'
-<yandex><profiles><default><max_memory_usage>1000000000</max_memory_usage></default></profiles><users><default><password></password>
-<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users><quotas><default></default></quotas></yandex>
-X
-	(cd "$scratch/n$node" && exec clickhouse-server --config-file=config.xml) >"$scratch/n$node/out" 2>&1 &
-	declare -g "pid_$node=$!"
-	children+=($!)
-	wait_for 60 curl -sf "http://127.0.0.1:${!http}/ping" -o "$scratch/ping"
+<macros><shard>${1:0:1}</shard><replica>n$1</replica></macros>"
+	started=$?
+	declare -g "pid_$1=$clickhouse_pid"
+	children+=("$clickhouse_pid")
+	return $started
 }
 for node in 11 12 21 22; do start $node || broken "clickhouse-server $node does not start"; done
 at() { local http=http_$1; echo "clickhouse://127.0.0.1:${!http}/cairn"; }
@@ -113,4 +103,18 @@ ok $? 'in its own tables too'
 send "$many" new-3 2 new3
 wait_for 120 emptied "$many"
 is "$(snapshots "$(at 12)")" 120 'what is sent twice counts once'
+
+# What is old goes from every node.
+. tests/e2e/retention.sh
+cluster=(--cluster fleet)
+store=$(at 12)
+sql() { curl -s "http://127.0.0.1:$http_21/?database=cairn&insert_distributed_sync=1" --data-binary "$1"; }
+merge_frames() { query 11 'OPTIMIZE TABLE frames_local FINAL'; query 21 'OPTIMIZE TABLE frames_local FINAL'; }
+check_names
+check_retention
+for node in 11 12 21 22; do
+	local_rows() { [ "$(query $node 'SELECT count() FROM samples_local WHERE instance = 77')$(query $node 'SELECT count() FROM frames_local WHERE frame = 77')" = 00 ]; }
+	wait_for 60 local_rows
+	ok $? "and from node $node"
+done
 done_testing

@@ -29,6 +29,10 @@ ok $? "no socket and no descriptor"
 is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true "$scratch/forks" unshare)" unshared "and may make a user namespace"
 is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true,prof_active:false "$scratch/forks" unshare)" unshared "also while profiling is not active"
 
+# A child whose first sample and whose call of cairn_start come together has one agent.
+${CC:-cc} -O1 -g -w -pthread tests/e2e/twice.c -o "$scratch/twice" -ldl
+is "$(LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K "$scratch/twice" 2>&1)" 1 "a child that is started twice at once has one agent"
+
 # One port for all.
 member() { curl -s --max-time 20 "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
 is "$(member "$url/cairn/status" pid)" "$parent" "the first process of a tree has the port"

@@ -189,4 +189,16 @@ for page in heap allocs profile goroutine mutex block; do
 done
 is "$(status "$url/debug/pprof/other")" 404 'and no others'
 stop
+
+# A profile that does not say when it was taken, and that waited: it is of when it came, whenever and however often it is read.
+for again in 1 2; do
+	printf 'service=undated&host=one\n\nheap_v2/1\n  t*: 1: 4096 [0: 0]\n@ 0xf000 0x1\n  t*: 1: 4096 [0: 0]\n\nMAPPED_LIBRARIES:\n' \
+		>"$spool/01790000000000000000-00000001.snapshot"
+	collect
+	wait_for 30 emptied
+	stop
+done
+is "$("$cairn" fleet services --store "$store" --service undated --from 1789999999 --to 1790000001 --json | field '[s["snapshots"] for s in r["services"]]')" '[1]' \
+	'a profile without a time that waited is of when it came'
+is "$("$cairn" fleet services --store "$store" --service undated --from 1789000000 --json | field '[s["snapshots"] for s in r["services"]]')" '[1]' 'and read twice, it is there once'
 done_testing

@@ -114,6 +114,41 @@ is "$? $(grep -c '0x1000 0 [1-9]' "$scratch/pairs")" '0 1' 'and boxes of both si
 both 'nothing in that time' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 end=2000
 is "$(cat "$scratch/answer")" '{}' 'is an answer'
 
+# Allocations in a time that has one snapshot of most processes. What each has allocated by f and by g before and in that time is known:
+# a goes from 1000 and 10 to 1500 and 10; b starts within and has 300 and 0; c is known by one snapshot within only, and d by two, 100 and 5 and
+# then 180 and 6; e had 1000 and 0 before its samples were discarded, and 200 and 0 after that.
+allocated() { # allocated HOST START TIME F G
+	printf 'heap_v2/1\n  t*: 2: 2 [2: %d]\n@ 0xf000 0x1\n  t*: 1: 1 [1: %d]\n@ 0xa000 0x1\n  t*: 1: 1 [1: %d]\n\nMAPPED_LIBRARIES:\n' $(($4 + $5)) "$4" "$5" >"$scratch/one"
+	printf '# cairn trailer 1\n# cairn time %d.000000000\n# cairn pid 5\n# cairn start %d.000000000\n# cairn end\n' "$3" "$2" >>"$scratch/one"
+	send "$1" 1 churned "$scratch/one" || broken 'a snapshot was not accepted'
+}
+at=1790500000
+allocated a $((at - 500)) $((at + 60)) 1000 10
+allocated a $((at - 500)) $((at + 120)) 1500 10
+allocated b $((at + 105)) $((at + 130)) 300 0
+allocated c $((at - 500)) $((at + 120)) 7000 7
+allocated d $((at - 500)) $((at + 110)) 100 5
+allocated d $((at - 500)) $((at + 125)) 180 6
+allocated e $((at - 500)) $((at + 90)) 1000 0
+allocated e $((at - 500)) $((at + 120)) 200 0
+wait_for 60 emptied
+churned=('labelSelector={service_name="churned"}' "start=$((at + 100))000" "end=$((at + 140))000")
+both 'allocations' SelectMergeStacktraces profileTypeID=memory:alloc_space:bytes:space:bytes "${churned[@]}"
+python3 tests/e2e/querier.py folded <"$scratch/answer" 2>"$scratch/error" | grep -v ' 0$' | tr '\n' ';' >"$scratch/folded"
+is "$(cat "$scratch/folded")" '0x1;0xa000 1;0x1;0xf000 1080;' 'are those of that time: 500 + 300 + 80 + 200, and 1'
+is "$(field 'r["flamegraph"]["total"]' <"$scratch/answer")" 1081 'all in all'
+both 'a time series of allocations' SelectSeries profileTypeID=memory:alloc_space:bytes:space:bytes "${churned[@]}" step=10
+is "$(field '[(int(p["timestamp"]) // 1000 - '$at', int(p["value"])) for s in r["series"] for p in s["points"] if p["value"]]' <"$scratch/answer")" \
+	'[(120, 700), (130, 381)]' 'has them when they were seen'
+both 'allocations of objects' SelectMergeStacktraces profileTypeID=memory:alloc_objects:count:space:bytes "${churned[@]}"
+is "$(field 'r["flamegraph"]["total"]' <"$scratch/answer")" 2 'of which the one that starts within has all of its own'
+
+# Limits.
+both 'more boxes than there may be' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$from" "end=$to" maxNodes=99999999999
+ok $? 'are no error'
+like "$(ask json SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to")" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades'
+like "$(ask json SelectSeries "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to" step=1)" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades in steps'
+
 # What is wrong, and who may not ask.
 like "$(ask json SelectMergeStacktraces profileTypeID=cpu)" '400 {"code":"invalid_argument",*unknown profile type*' 'an unknown type'
 for selector in '{' '{a}' '{a=b}' '{a="b"' '{a=~"("}' 'a' '{a="b" c="d"}' "{a=\"$(printf 'x%.0s' {1..600})\"}"; do
@@ -147,4 +182,80 @@ holds 'a NUL byte harms nothing' "$cairn" fleet services --store "$store" --from
 is "$("$cairn" fleet services --store "$store" --service api --from 1789000000 --json | field 'sum(s["snapshots"] for s in r["services"])')" 60 'what was there is there'
 kill "$server"; wait "$server" 2>/dev/null
 ok $? 'the server ends by SIGTERM without an error'
+
+# More instances than there is room for, of which those nearest to their limits are listed; then others in their place.
+store=sqlite:$scratch/many.db
+"$cairn" store init -q "$store"
+fill() { # fill FIRST COUNT: instances of service many, each nearer to its limit than the one before
+	python3 - "$scratch/many.db" "$1" "$2" <<'P'
+import sqlite3, sys, time
+store, first, count = sqlite3.connect(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+now = time.time_ns()
+tenant = int.from_bytes(__import__("hashlib").sha256((1).to_bytes(8, "little")).digest()[:8], "little") & (1 << 63) - 1
+store.execute("INSERT OR REPLACE INTO frames VALUES (1, 'ab', '/srv/many', 16, 'work\tmany.c\t1\t1\n', 0, ?)", (now,))
+store.execute("INSERT OR REPLACE INTO stacks VALUES (1, ?, ?)", ((1).to_bytes(8, "little"), now))
+for i in range(first, first + count):
+    store.execute("INSERT INTO processes VALUES (?, ?, 'many', '1', ?, ?, '/srv/many', 'ab', ?, '', ?)", (i, tenant, f"h{i}", i, now - 10**12, now))
+    store.execute("INSERT INTO samples VALUES (?, ?, 1, 4096.0, 1.0, 1.0, 0.0, 0.0)", (i, now - 10**10))
+    store.execute("INSERT INTO snapshots VALUES (?, ?, 4096.0, ?, 1000000.0, 0, 1.0, 0, 0, '', 0)", (i, now - 10**10, float(i)))
+store.commit()
+P
+}
+fill 1 300
+port=$(free_port) url=http://127.0.0.1:$port
+"$cairn" serve --store "$store" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+server=$!
+children+=("$server")
+hosts='sorted(int(p["host"][1:]) for p in r["processes"] if p["host"])'
+counted() { [ "$(get processes | field 'r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
+wait_for 60 counted 108
+is "$(get processes | field "$hosts == list(range(109, 301)), r['unlisted_instances'], r['unlisted_services']")" '(True, 108, 0)' 'of 300 instances, the 192 nearest to their limits are listed, and how many more there are'
+key=$(get processes | field '[p["process"] for p in r["processes"] if p["host"] == "h300"][0]')
+python3 -c 'import sqlite3, sys; s = sqlite3.connect(sys.argv[1]); [s.execute(f"DELETE FROM {t} WHERE instance <= 300") for t in ("processes", "samples", "snapshots")]; s.commit()' "$scratch/many.db"
+fill 1001 100
+wait_for 60 counted 0
+is "$(get processes | field "$hosts == list(range(1001, 1101)), len(r['processes'])")" '(True, 101)' 'others in their place are listed, and those that are gone are not'
+is "$(curl -s -o "$scratch/answer" -w '%{http_code}' "$url/api/tree?process=$key")" 404 'nor found'
+fill 2001 200
+wait_for 60 counted 108
+is "$(get processes | field "$hosts == list(range(2009, 2201))")" True 'and those that come nearer to their limits push the others out'
+kill "$server"; wait "$server" 2>/dev/null
+ok $? 'and it ends without an error'
+
+# A client that leaves while the store is at work: the store is told to stop. This one says what it is, and then answers nothing.
+cat >"$scratch/hanging.py" <<'P'
+import http.server, struct, sys, threading
+class Store(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        statement = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        answer = struct.pack("<QQQQ", 1, int(sys.argv[3]), 2, 0) if "FROM settings" in statement else b""
+        if not answer:
+            open(sys.argv[2], "a").write(self.path + " " + statement[:60].replace("\n", " ") + "\n")
+            "KILL QUERY" in statement or threading.Event().wait()
+        self.send_response(200); self.send_header("Content-Length", str(len(answer))); self.end_headers(); self.wfile.write(answer)
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Store).serve_forever()
+P
+hanging=$(free_port) port=$(free_port) url=http://127.0.0.1:$port
+version=$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 1").fetchone()[0])' "$scratch/fleet.db")
+python3 "$scratch/hanging.py" "$hanging" "$scratch/hanging" "$version" >"$scratch/hanging.log" 2>&1 &
+children+=($!)
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+wait_for 20 listens "$hanging"
+"$cairn" serve --store "clickhouse://127.0.0.1:$hanging/cairn" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+server=$!
+children+=("$server")
+wait_for 20 curl -sf "$url/" -o "$scratch/page"
+asked() { [ "$(grep -c 'query_id=.*SELECT' "$scratch/hanging")" = "$1" ]; }
+wait_for 20 asked 1 || broken 'the store is not asked for the page'
+curl -s -o "$scratch/answer" -H 'Content-Type: application/json' -d '{}' "$url/querier.v1.QuerierService/ProfileTypes" &
+client=$!
+wait_for 20 asked 2 || broken 'the store is not asked for the client'
+kill "$client"; wait "$client" 2>/dev/null
+id=$(sed -n 's/.*query_id=\([^& ]*\).*SELECT.*/\1/p' "$scratch/hanging" | tail -n 1)
+killed() { grep -q "KILL QUERY WHERE query_id = '$id'" "$scratch/hanging"; }
+wait_for 30 killed
+ok $? 'a question whose client has left ends in the store, too'
+kill "$server"; wait "$server" 2>/dev/null
+ok $? 'and a server whose store hangs ends by SIGTERM'
 done_testing

@@ -40,6 +40,11 @@ if end > start:
     print("# %s: %.0f MB in %.0f ms, %.0f MB/s" % (sys.argv[1], (now - before) / 1e6, (end - start) / 1e6, (now - before) / 1e6 / ((end - start) / 1e9)))
 P
 }
+# go MODE: lets it go on
+go() {
+	[ "$1" != fast ] || "$scratch/host" "$scratch/unused" warm $((800 << 20))
+	touch "$scratch/truth.go"
+}
 # kill_kept NAME MODE [ARGUMENT]: with the keeper outside; its last moment is in a folder of that name
 kill_kept() {
 	local name=$1 folder=$scratch/$2
@@ -49,7 +54,7 @@ kill_kept() {
 	watcher=$!
 	children+=($watcher)
 	wait_for 30 holds_ledger
-	touch "$scratch/truth.go"
+	go "$2"
 	wait $pid 2>/dev/null
 	is $? 137 "$name: the kernel kills it"
 	rate "$name"
@@ -64,7 +69,7 @@ kill_kept() {
 # kill_alone NAME MODE [ARGUMENT]: without a keeper, the ledger in a file
 kill_alone() {
 	start ",ledger:$scratch/ledger-$2" "${@:2}"
-	touch "$scratch/truth.go"
+	go "$2"
 	wait $pid 2>/dev/null
 	is $? 137 "$1, without a keeper: the kernel kills it"
 	rate "$1"
@@ -72,7 +77,9 @@ kill_alone() {
 }
 for way in kill_kept kill_alone; do
 	$way '20 MB/s' grow 15000
+	limit_group $((768 << 20)) # room enough to tell how fast it is: near its limit the kernel makes every page wait
 	$way 'as fast as it can' fast
+	limit_group $((192 << 20))
 	$way 'a burst of 500 MB' burst
 done
 rows=$("$cairn" timeline --history --json "$scratch/grow" 2>/dev/null | python3 -c 'import json, sys

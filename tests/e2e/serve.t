@@ -130,6 +130,24 @@ child=$(pgrep -f "serve --listen ${socket%.sock}.page")
 [ -S "${socket%.sock}.page" ]
 ok $? 'the command that makes the page listens beside the agent'
 
+# Another process of the same number, as of another container that shares the folder, has the name of the socket: ours has another, and so has
+# what makes its page.
+folder=${socket%/*}
+bash -c 'python3 -c "import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(8); open(sys.argv[2], \"w\"); time.sleep(300)" "$3/$$.sock" taken.$$ >/dev/null 2>&1 &
+echo $! >taker; until [ -e taken.$$ ]; do sleep 0.05; done
+LD_PRELOAD=$1 CAIRN_TOOL=$2 CAIRN_CONF=enable_heap_profiling:true,period:32K exec ./leaky 300' same "$library" "$cairn" "$folder" >/dev/null 2>&1 &
+same=$!
+children+=($same)
+second=$folder/$same-2.sock
+answers() { curl -s -m 5 -o /dev/null --unix-socket "$second" http://localhost/cairn/status; }
+holds 'a process whose socket has the name of another one has its own' wait_for 20 answers
+children+=($(cat taker))
+is "$(curl -s -m 30 --unix-socket "$second" http://localhost/cairn/ | grep -c '<html lang="en" data-live>')" 1 'and a page'
+[ -S "${second%.sock}.page" ] && [ ! -e "$folder/$same.page" ]
+ok $? 'whose socket is named as its own'
+kill $same $(cat taker)
+
 # Trees.
 curl -s -D tree.head -o tree.gz "$base/api/tree?at=$last"
 tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' tree.head)
@@ -401,6 +419,25 @@ is "$(python3 -c 'import json; print([(r["pid"], r["dumps"], r["ended"]) for r i
 old=$(get /api/processes | python3 -c 'import json, sys
 print([k for p in json.load(sys.stdin)["processes"] for k in p["keys"] if k.startswith("worker-100")][0])')
 is "$(get "/api/series?process=$old" | field process)" "${group%% *}" 'a link to an older run leads there'
+kill -INT $server
+wait $server
+
+# A run that goes on beside the next one after all: it leaves their entry, and no key stands for two.
+mkdir beside
+beside() { # beside NAME PID START TIME
+	printf 'heap_v2/1\n  t*: 1: 10 [0: 0]\n@ 0x1001 0x2001\n  t*: 1: 10 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid %d\n# cairn executable /usr/bin/worker\n# cairn host one\n# cairn start %d.0\n# cairn time %d.0\n# cairn end\n' \
+		"$2" "$3" "$4" >"beside/.$1" && mv "beside/.$1" "beside/$1"
+}
+beside a.heap 100 1700000000 1700000100
+serve beside
+entries() { [ "$(get /api/processes | python3 -c 'import json, sys; print(sorted(p["dumps"] for p in json.load(sys.stdin)["processes"]))')" = "$1" ]; }
+holds 'one run' wait_for 30 entries '[1]'
+beside b.heap 101 1700001000 1700001100
+holds 'and the next one are one entry' wait_for 30 entries '[2]'
+beside c.heap 100 1700000000 1700001200
+holds 'until it turns out that the first one goes on' wait_for 30 entries '[1, 2]'
+is "$(get /api/processes | python3 -c 'import json, sys; print(sorted(p["process"][:10] for p in json.load(sys.stdin)["processes"]))')" "['worker-100', 'worker-101']" \
+	'then each has its own key'
 kill -INT $server
 wait $server
 

@@ -117,6 +117,7 @@ static int shepherd(void *context)
 	if (command > 0)
 		syscall(SYS_wait4, command, &status, 0, NULL);
 	atomic_store(&launch->ended, 1 + (command < 0 || WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)));
+	syscall(SYS_futex, &launch->ended, FUTEX_WAKE, 1, NULL, NULL, 0);
 	syscall(SYS_exit_group, 0);
 	return 0;
 }
@@ -153,22 +154,36 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 	return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/* Reads both pipes to their ends, or until the command has to be stopped for *REASON. */
-static enum cairn_spawn_result follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out,
+/* Waits a moment for the command to end; true once it has, or nothing more can be known of it. */
+static bool has_ended(struct launch *launch, pid_t shepherd_pid)
+{
+	struct timespec moment = {.tv_nsec = poll_ms * 1000000};
+	if (!atomic_load(&launch->ended))
+		syscall(SYS_futex, &launch->ended, FUTEX_WAIT, 0, &moment, NULL, 0);
+	return atomic_load(&launch->ended) || waitpid(shepherd_pid, NULL, __WALL | WNOHANG) != 0;
+}
+
+/* Reads both pipes to their ends and waits for that of the command, or until it has to be stopped for *REASON. The pipes may end first: the
+ * command may close them, and so may a host that closes whatever it finds. */
+static enum cairn_spawn_result follow(struct launch *launch, pid_t shepherd_pid, int output, int errors, struct cairn_buffer *out,
 				      struct cairn_buffer *said, const char **reason)
 {
+	const struct cairn_spawn *spawn = launch->spawn;
 	int64_t deadline = cairn_clock_ns() + spawn->seconds * CAIRN_SECOND_NS;
 	struct pollfd pipes[2] = {{.fd = output, .events = POLLIN}, {.fd = errors, .events = POLLIN}};
-	while (pipes[0].fd >= 0 || pipes[1].fd >= 0) {
-		poll(pipes, 2, poll_ms);
+	for (bool over = false; !over;) {
+		if (pipes[0].fd >= 0 || pipes[1].fd >= 0)
+			poll(pipes, 2, poll_ms);
+		else
+			over = has_ended(launch, shepherd_pid);
 		for (int i = 0; i < 2; i++)
 			if (pipes[i].fd >= 0 && pipes[i].revents && !drain(pipes[i].fd, i ? said : out))
 				pipes[i].fd = -1;
-		if (cairn_clock_ns() > deadline) {
+		if (!over && cairn_clock_ns() > deadline) {
 			*reason = "took too long";
 			return CAIRN_SPAWN_TOO_LONG;
 		}
-		if ((spawn->gone && atomic_load(spawn->gone)) || (spawn->stop && atomic_load(spawn->stop))) {
+		if (!over && ((spawn->gone && atomic_load(spawn->gone)) || (spawn->stop && atomic_load(spawn->stop)))) {
 			*reason = "was stopped because the client left";
 			return CAIRN_SPAWN_STOPPED;
 		}
@@ -235,7 +250,7 @@ static enum cairn_spawn_result run(struct launch *launch, int output, int errors
 	const char *reason = NULL;
 	enum cairn_spawn_result result = CAIRN_SPAWN_FAILED;
 	if (started && launch->exec_error == 0)
-		result = follow(spawn, output, errors, out, &said, &reason);
+		result = follow(launch, pid, output, errors, out, &said, &reason);
 	if (reason && launch->command > 0)
 		kill(launch->command, SIGKILL);
 	if (started)

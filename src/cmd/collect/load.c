@@ -7,7 +7,6 @@
 #include "base/time.h"
 #include "base/unpack.h"
 #include "http/request.h"
-#include "process/clock.h"
 #include "profile/read.h"
 #include "symbol/symbolize.h"
 
@@ -50,7 +49,7 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 }
 
 bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
-		       size_t most, const struct cairn_source_options *source, struct cairn_uploads *uploads,
+		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
 		       struct cairn_error *error)
 {
 	*loaded = (struct cairn_loaded){.labels = cairn_buffer(1 << 16)};
@@ -64,10 +63,9 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	char time[40];
 	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
 		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
-	int64_t now_ns = cairn_clock_wall_ns();
 	/* A day covers every zone that a clock may be set to; what is further off would stretch the time of its whole service. */
-	if (profile->time_ns <= 0 || profile->time_ns > now_ns + 86400 * CAIRN_SECOND_NS)
-		profile->time_ns = now_ns;
+	if (profile->time_ns <= 0 || profile->time_ns > arrived_ns + 86400 * CAIRN_SECOND_NS)
+		profile->time_ns = arrived_ns;
 	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
 	loaded->ignored = !cairn_store_accepts(profile, error);
 	if (loaded->ignored)

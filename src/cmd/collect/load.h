@@ -16,11 +16,11 @@ struct cairn_loaded {
 	struct cairn_store_snapshot snapshot; /* borrows from the above, and the tenant */
 };
 
-/* Reads BODY, unpacked to at most MOST bytes, and names its addresses with what SOURCE says and what TENANT has uploaded, unless
- * UPLOADS is NULL. QUERY has service, version, host, time and
- * labels; without a service it is the program's name. Free it in either case. */
+/* Reads BODY, unpacked to at most MOST bytes, and names its addresses with what SOURCE says and what TENANT has uploaded, unless UPLOADS is
+ * NULL. QUERY has service, version, host, time and labels; without a service it is the program's name. A profile that does not say when it
+ * was taken was taken at ARRIVED_NS. Free it in either case. */
 bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
-		       size_t most, const struct cairn_source_options *source, struct cairn_uploads *uploads,
+		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
 		       struct cairn_error *error);
 void cairn_loaded_free(struct cairn_loaded *loaded);
 

@@ -36,7 +36,8 @@ static bool load(struct cairn_collector *collector, const char *name, struct loa
 		return false;
 	if (!cairn_spool_parse(loaded->file.bytes, &query, &tenant, &body))
 		return cairn_fail(error, "its file in the spool is damaged");
-	return cairn_loaded_read(&loaded->it, query, tenant, body, collector->unpacked_most, collector->source, &collector->uploads,
+	return cairn_loaded_read(&loaded->it, query, tenant, body, collector->unpacked_most, cairn_spool_arrival(name), collector->source,
+				 &collector->uploads,
 				 error);
 }
 

@@ -303,6 +303,13 @@ size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *are
 	return taken;
 }
 
+int64_t cairn_spool_arrival(const char *name)
+{
+	struct cairn_bytes digits = cairn_bytes_of(name);
+	uint64_t value;
+	return cairn_text_decimal(&digits, &value) && value > 0 && value <= INT64_MAX ? (int64_t)value : cairn_clock_wall_ns();
+}
+
 void cairn_spool_remove(struct cairn_spool *spool, const char *name)
 {
 	struct stat status;

@@ -58,6 +58,9 @@ void cairn_spool_begin(struct cairn_spool *spool, const char *const *names, size
 /* It has ended: they have done no harm. */
 void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t count);
 
+/* When the file NAME came, however long ago: reading it twice gives the same. */
+int64_t cairn_spool_arrival(const char *name);
+
 /* Removes a file. */
 void cairn_spool_remove(struct cairn_spool *spool, const char *name);
 

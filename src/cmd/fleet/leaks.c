@@ -2,15 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/fleet/leaks.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
+#include "cmd/fleet/survey.h"
 #include "report/view.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
@@ -21,6 +24,25 @@ static bool add_point(void *context, const struct cairn_profile *profile, struct
 	return cairn_series_add(context, profile, "a snapshot of the store", error);
 }
 
+/* The points of PROCESS to look at, at most CAIRN_COURSE_POINTS, into WANTED. Where there are enough whole snapshots, only these: what is
+ * between them is known within its error bar only, and would look steadier than it is. Returns how many. */
+static size_t choose_points(const struct cairn_store_process *process, size_t *wanted)
+{
+	enum { enough = 12 };
+	size_t *whole = cairn_array_new(process->point_count, sizeof *whole), whole_count = 0;
+	for (size_t i = 0; i < process->point_count; i++)
+		if (process->points[i].base_ns == 0)
+			whole[whole_count++] = i;
+	bool only_whole = whole_count >= enough;
+	size_t all = only_whole ? whole_count : process->point_count, count = all < CAIRN_COURSE_POINTS ? all : CAIRN_COURSE_POINTS;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = count > 1 ? i * (all - 1) / (count - 1) : 0;
+		wanted[i] = only_whole ? whole[at] : at;
+	}
+	free(whole);
+	return count;
+}
+
 /* Judges one process by itself and adds what it shows to FLEET; one with too few snapshots is left out. */
 static bool judge_process(struct cairn_store *store, const struct cairn_store_process *process, struct cairn_fleet *fleet,
 			  struct cairn_error *error)
@@ -28,12 +50,9 @@ static bool judge_process(struct cairn_store *store, const struct cairn_store_pr
 	struct cairn_series series;
 	struct cairn_view view = {0};
 	struct cairn_view_options options = {.fold_wrappers = true};
-	size_t wanted[CAIRN_COURSE_POINTS], duplicates;
-	size_t count = process->point_count < CAIRN_COURSE_POINTS ? process->point_count : CAIRN_COURSE_POINTS;
+	size_t wanted[CAIRN_COURSE_POINTS], duplicates, count = choose_points(process, wanted);
 	if (count < least_dumps)
 		return true;
-	for (size_t i = 0; i < count; i++)
-		wanted[i] = i * (process->point_count - 1) / (count - 1);
 	cairn_series_start(&series);
 	bool good = cairn_store_profiles(store, process, wanted, count, add_point, &series, error);
 	cairn_series_finish(&series, &duplicates);
@@ -83,8 +102,8 @@ void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_bu
 	const struct cairn_fleet_row *first = fleet->count ? &fleet->rows[0] : NULL;
 	char rate[24];
 	if (!first || first->verdict != CAIRN_GROWING) {
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances", fleet->count,
-				    fleet->instance_count);
+		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances",
+				    fleet->path_count ? fleet->path_count : fleet->count, fleet->instance_count);
 		return;
 	}
 	cairn_utf8_show(out, leaf_of(cairn_strings_bytes(&fleet->stacks, first->path)));
@@ -102,6 +121,9 @@ static void leaks_text(const struct cairn_fleet *fleet, size_t rows, size_t all,
 	if (judged < all)
 		cairn_buffer_format(out, "%zu instances have fewer than %d snapshots in that time and are left out\n", all - judged,
 				    least_dumps);
+	if (fleet->path_count > fleet->count)
+		cairn_buffer_format(out, "%zu of %zu call paths rose most or hold most and are looked at hour by hour\n", fleet->count,
+				    fleet->path_count);
 	cairn_buffer_format(out, "\n%14s %11s  %-9s %7s  %12s %-12s  %s\n", "Rate of one", "Live of all", "Verdict", "Sure",
 			    "Instances", "Since", "Call path");
 	for (size_t i = 0; i < fleet->count && (rows == 0 || i < rows); i++)
@@ -138,6 +160,7 @@ void cairn_fleet_leaks_json(const struct cairn_fleet *fleet, size_t rows, size_t
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_integer(&json, "instances", (int64_t)fleet->instance_count);
 	cairn_json_integer(&json, "left_out", (int64_t)(all - fleet->instance_count));
+	cairn_json_integer(&json, "paths", (int64_t)(fleet->path_count ? fleet->path_count : fleet->count));
 	cairn_json_open(&json, "versions", '[');
 	for (size_t i = 0; i < fleet->release_count; i++) {
 		cairn_json_open(&json, NULL, '{');
@@ -179,8 +202,11 @@ static struct cairn_cohort_grid make_grid(const struct cairn_store_processes *pr
 bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_store_processes *processes, struct cairn_fleet *fleet,
 				 struct cairn_error *error)
 {
+	bool done;
 	fleet->grid = make_grid(processes);
-	for (size_t i = 0; i < processes->count; i++)
+	if (!cairn_fleet_survey(store, processes, fleet, &done, error))
+		return false;
+	for (size_t i = 0; !done && i < processes->count; i++)
 		if (!judge_process(store, &processes->items[i], fleet, error))
 			return false;
 	cairn_fleet_judge(fleet);
@@ -190,11 +216,13 @@ bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_s
 int cairn_fleet_answer_leaks(const void *values, int operand_count, char **operands)
 {
 	const struct cairn_fleet_answer_options *options = values;
+	struct cairn_fleet_answer_options sparse = *options;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	struct cairn_fleet fleet = {0};
 	size_t rows;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, 24 * hour, operand_count, operands, &processes, &rows, &error);
+	sparse.fleet.sparse = true;
+	struct cairn_store *store = cairn_fleet_answer_begin(&sparse, 24 * hour, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	bool good = cairn_fleet_answer_service(&processes, &error) && cairn_fleet_judge_processes(store, &processes, &fleet, &error);

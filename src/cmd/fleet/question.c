@@ -84,6 +84,26 @@ static bool fail_empty(struct cairn_store *store, const struct cairn_question *q
 	return false;
 }
 
+/* Asks QUESTION; with SPARSE, only about whole snapshots if processes have a dozen of them on average. */
+static bool ask(struct cairn_store *store, const struct cairn_question *question, bool sparse, struct cairn_store_processes *processes,
+		struct cairn_error *error)
+{
+	enum { enough = 12 };
+	struct cairn_question whole = *question;
+	size_t points = 0;
+	whole.whole = true;
+	if (!sparse)
+		return cairn_store_ask(store, question, processes, error);
+	if (!cairn_store_ask(store, &whole, processes, error))
+		return false;
+	for (size_t i = 0; i < processes->count; i++)
+		points += processes->items[i].point_count;
+	if (points >= enough * processes->count && processes->count > 0)
+		return true;
+	cairn_store_processes_free(processes);
+	return cairn_store_ask(store, question, processes, error);
+}
+
 struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_store_processes *processes,
 				    struct cairn_error *error)
 {
@@ -97,7 +117,7 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 	if (!cairn_fleet_question(options, back_ns, &question, error))
 		return NULL;
 	struct cairn_store *store = cairn_store_open(name, error);
-	if (store && cairn_store_check(store, error) && cairn_store_ask(store, &question, processes, error) &&
+	if (store && cairn_store_check(store, error) && ask(store, &question, options->sparse, processes, error) &&
 	    (processes->count > 0 || fail_empty(store, &question, error)))
 		return store;
 	cairn_store_processes_free(processes);

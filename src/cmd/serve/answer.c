@@ -148,6 +148,8 @@ void cairn_answer_processes(struct cairn_serve *serve, struct cairn_buffer *out)
 	for (size_t i = 0; i < serve->process_count; i++)
 		put_process(&json, sorted[i]);
 	cairn_json_close(&json, ']');
+	cairn_json_integer(&json, "unlisted_instances", (int64_t)serve->unlisted_instances);
+	cairn_json_integer(&json, "unlisted_services", (int64_t)serve->unlisted_services);
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');
 }

@@ -52,6 +52,30 @@ struct cairn_serve_process *cairn_serve_process_new(struct cairn_serve *serve, c
 	return process;
 }
 
+void cairn_serve_process_drop(struct cairn_serve_process *process)
+{
+	struct cairn_serve *serve = process->serve;
+	size_t kept = 0;
+	for (size_t i = 0; i < serve->process_count; i++)
+		if (serve->processes[i] != process)
+			serve->processes[kept++] = serve->processes[i];
+	serve->process_count = kept;
+}
+
+void cairn_serve_process_free(struct cairn_serve_process *process)
+{
+	struct cairn_buffer *buffers[] = {&process->leaks, &process->layers, &process->bill, &process->status, &process->newest};
+	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+		cairn_buffer_free(buffers[i]);
+	if (process->history.started)
+		cairn_history_close(&process->history);
+	pthread_mutex_destroy(&process->heavy);
+	free(process->runs);
+	free(process->rows);
+	free(process->points);
+	free(process);
+}
+
 void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_serve_state state, const char *why)
 {
 	struct cairn_serve *serve = process->serve;

@@ -58,6 +58,7 @@ struct cairn_serve_process {
 	const char *name; /* of the target, as it was given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may come back */
 	bool sum; /* it stands for all instances of a service of a store */
+	unsigned users; /* requests about it that are being answered; under serve->lock */
 	char folder_program[256], folder_host[65]; /* of a folder: whose runs these are */
 	struct cairn_serve_run *runs; /* the same; under serve->lock */
 	size_t run_count, run_capacity;
@@ -103,8 +104,13 @@ struct cairn_serve_process {
 	int64_t newest_id;
 };
 
-/* A process without anything, which stays until the program ends; NULL where there are too many. Under serve->lock. */
+/* A process without anything, which stays until the program ends or it is dropped; NULL where there are too many. Under serve->lock. */
 struct cairn_serve_process *cairn_serve_process_new(struct cairn_serve *serve, const char *key);
+
+/* Takes PROCESS, one that no thread follows, off the list: no request finds it any more. It may be freed once it has no users. Under
+ * serve->lock. */
+void cairn_serve_process_drop(struct cairn_serve_process *process);
+void cairn_serve_process_free(struct cairn_serve_process *process);
 
 /* Says that it is in STATE from now on, and why; tells all who look where that is news. */
 void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_serve_state state, const char *why);

@@ -23,10 +23,16 @@
 static const char service_path[] = "/querier.v1.QuerierService/", binary_type[] = "application/proto", json_type[] = "application/json";
 enum { points_most = 12,   /* of one process, averaged in a flame graph */
        totals_most = 64,   /* of one process, where totals of other than live bytes are wanted */
+       snapshots_most = 6000, /* of all processes, in a flame graph */
        instants_most = 2000,
+       values_most = 4000000, /* of all series before the largest are chosen */
+       sets_most = 10000,  /* of labels */
        series_most = 1000,
        usual_nodes = 8192,
+       nodes_most = 65536,
        sorted_most = 10000 };
+static const int64_t range_most_ms = 400 * 86400000LL;
+static const size_t stored_most = 2000000; /* snapshots that a question may be about */
 
 /* What is asked, of whatever method. */
 struct query {
@@ -95,7 +101,15 @@ struct asking {
 	bool binary;
 	struct cairn_arena *arena;
 	struct cairn_connect out;
+	const atomic_bool *gone; /* the client has left */
+	int64_t from_ns; /* of the last processes that were asked for */
 };
+
+/* Whether the work is still for somebody. */
+static bool go_on(const struct asking *asking, struct cairn_error *error)
+{
+	return !atomic_load(asking->gone) || cairn_fail(error, "nobody waits for the answer any more");
+}
 
 static bool find_type(const struct query *query, const struct profile_type **type, struct cairn_error *error)
 {
@@ -107,31 +121,33 @@ static bool find_type(const struct query *query, const struct profile_type **typ
 	return cairn_fail_usage(error, "unknown profile type '%.100s'; ProfileTypes lists them", query->type ? query->type : "");
 }
 
-/* The processes that QUERY is about, the last hour where it says no time. */
-static bool ask(struct asking *asking, const struct query *query, struct cairn_store_processes *processes, struct cairn_error *error)
+static bool is_selected(const void *context, const struct cairn_store_process *process)
+{
+	return cairn_selector_matches(context, process);
+}
+
+/* The processes that QUERY is about, the last hour where it says no time; WITH_EARLIER as in store/store.h. */
+static bool ask(struct asking *asking, const struct query *query, bool with_earlier, struct cairn_store_processes *processes,
+		struct cairn_error *error)
 {
 	static const int64_t millisecond = 1000000, most = INT64_MAX / 1000000 - 1;
 	struct cairn_selector *selector = cairn_array_zero(1, sizeof *selector);
-	int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
-	struct cairn_question question = {.tenant = asking->tenant};
+	int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS, now = cairn_clock_wall_ns();
+	struct cairn_question question = {.tenant = asking->tenant, .wants = is_selected, .context = selector, .with_earlier = with_earlier,
+					  .point_most = stored_most};
 	*processes = (struct cairn_store_processes){0};
-	question.from_ns = query->start_ms > 0 && query->start_ms < most ? query->start_ms * millisecond : cairn_clock_wall_ns() - hour;
+	question.from_ns = query->start_ms > 0 && query->start_ms < most ? query->start_ms * millisecond : now - hour;
 	question.to_ns = query->end_ms > 0 && query->end_ms < most ? query->end_ms * millisecond : 0;
-	bool good = !query->selector || cairn_selector_parse(selector, query->selector, error);
+	asking->from_ns = question.from_ns;
+	int64_t range = (question.to_ns ? question.to_ns : now) - question.from_ns;
+	bool good = range <= range_most_ms * millisecond ||
+		    cairn_fail_usage(error, "the time from start to end is longer than %lld days", (long long)(range_most_ms / 86400000));
+	good = good && (!query->selector || cairn_selector_parse(selector, query->selector, error));
 	for (size_t i = 0; good && i < query->matchers.count; i++)
 		good = cairn_selector_parse(selector, query->matchers.items[i], error);
-	*processes = (struct cairn_store_processes){0};
 	good = good && cairn_store_ask(asking->store, &question, processes, error);
 	if (!good)
 		cairn_store_processes_free(processes);
-	size_t kept = 0;
-	for (size_t i = 0; good && i < processes->count; i++)
-		if (cairn_selector_matches(selector, &processes->items[i]))
-			processes->items[kept++] = processes->items[i];
-		else
-			free(processes->items[i].points);
-	if (good)
-		processes->count = kept;
 	cairn_selector_free(selector);
 	free(selector);
 	return good;
@@ -162,7 +178,7 @@ static bool answer_types(struct asking *asking, const struct query *query, struc
 {
 	struct cairn_store_processes processes;
 	bool accumulates = false;
-	if (!ask(asking, query, &processes, error))
+	if (!ask(asking, query, false, &processes, error))
 		return false;
 	for (size_t i = 0; i < processes.count; i++)
 		accumulates |= cairn_store_last(&processes.items[i])->has_allocated;
@@ -190,7 +206,7 @@ static bool answer_names(struct asking *asking, const struct query *query, struc
 	struct cairn_store_processes processes;
 	struct cairn_strings names = {0};
 	char name[CAIRN_LABEL_SIZE];
-	if (!ask(asking, query, &processes, error))
+	if (!ask(asking, query, false, &processes, error))
 		return false;
 	for (size_t i = 0; i < processes.count; i++)
 		for (size_t k = 0; cairn_label_name(&processes.items[i], k, name); k++)
@@ -210,7 +226,7 @@ static bool answer_values(struct asking *asking, const struct query *query, stru
 	char value[CAIRN_LABEL_SIZE];
 	if (!query->name)
 		return cairn_fail_usage(error, "the name of a label is missing");
-	if (!ask(asking, query, &processes, error))
+	if (!ask(asking, query, false, &processes, error))
 		return false;
 	bool types = strcmp(query->name, "__profile_type__") == 0;
 	for (size_t i = 0; i < type_count && types && processes.count > 0; i++)
@@ -279,7 +295,7 @@ static bool answer_series(struct asking *asking, const struct query *query, stru
 {
 	struct cairn_store_processes processes;
 	struct cairn_strings strings = {0};
-	if (!ask(asking, query, &processes, error))
+	if (!ask(asking, query, false, &processes, error))
 		return false;
 	uint32_t *sets = cairn_array_new(processes.count, sizeof *sets);
 	group(&processes, &query->names, query->names.count == 0, &strings, sets);
@@ -339,17 +355,34 @@ struct courses {
 	int64_t start_ns, step_ns;
 };
 
+/* Whether PROCESS started in the time since FROM_NS: then all that it allocated was allocated in that time. */
+static bool began_within(const struct cairn_store_process *process, int64_t from_ns)
+{
+	return process->start_ns > 0 && process->start_ns >= from_ns;
+}
+
+/* Whether sampling began anew between two totals of all allocations. They are estimates, so they may fall a little in any case. */
+static bool began_anew(double before, double after)
+{
+	return after < 0.9 * before;
+}
+
+static double allocated_between(double before, double after)
+{
+	return began_anew(before, after) ? after : fmax(0, after - before);
+}
+
 static void add_course(struct courses *courses, uint32_t set, const struct cairn_store_process *process, const double *totals,
 		       bool accumulates)
 {
-	double before = NAN;
+	double before = began_within(process, courses->start_ns) ? 0 : NAN;
 	for (size_t i = 0; i < courses->instants; i++) {
 		size_t at = cairn_fleet_point_at(process, courses->start_ns + (int64_t)i * courses->step_ns),
 		       place = (set - 1) * courses->instants + i;
 		if (at == SIZE_MAX)
 			continue;
 		if (!accumulates || !isnan(before)) {
-			courses->values[place] += accumulates ? fmax(0, totals[at] - before) : totals[at];
+			courses->values[place] += accumulates ? allocated_between(before, totals[at]) : totals[at];
 			courses->known[place] = true;
 		}
 		before = totals[at];
@@ -414,22 +447,25 @@ static bool answer_select(struct asking *asking, const struct query *query, stru
 		return cairn_fail_usage(error, "start, end and step must be given, in milliseconds since 1970 and in seconds");
 	struct courses courses = {.start_ns = query->start_ms * 1000000,
 				  .step_ns = (int64_t)((query->step > shortest ? query->step : shortest) * 1e9)};
-	if (!ask(asking, query, &processes, error))
+	if (!ask(asking, query, type->accumulates, &processes, error))
 		return false;
-	double span = (double)(query->end_ms - query->start_ms) * 1e6;
-	/* No more instants than a picture can show. */
-	if (span / (double)courses.step_ns >= instants_most)
-		courses.step_ns = (int64_t)(span / (instants_most - 1)) + 1;
-	courses.instants = (size_t)(span / (double)courses.step_ns) + 1;
 	uint32_t *sets = cairn_array_new(processes.count, sizeof *sets);
 	group(&processes, &query->names, false, &strings, sets);
 	courses.sets = strings.count;
-	courses.values = cairn_array_zero(courses.sets * courses.instants + 1, sizeof *courses.values);
-	courses.known = cairn_array_zero(courses.sets * courses.instants + 1, sizeof *courses.known);
-	bool good = true;
+	bool good = courses.sets <= sets_most ||
+		    cairn_fail_usage(error, "there are %zu series, and at most %d can be compared; group by fewer labels", courses.sets,
+				     sets_most);
+	double span = (double)(query->end_ms - query->start_ms) * 1e6;
+	/* No more instants than a picture can show, nor than memory should be taken for. */
+	size_t most = good && courses.sets > values_most / instants_most ? values_most / courses.sets : instants_most;
+	if (span / (double)courses.step_ns >= (double)most)
+		courses.step_ns = (int64_t)(span / (double)(most - 1)) + 1;
+	courses.instants = (size_t)(span / (double)courses.step_ns) + 1;
+	courses.values = good ? cairn_array_zero(courses.sets * courses.instants + 1, sizeof *courses.values) : NULL;
+	courses.known = good ? cairn_array_zero(courses.sets * courses.instants + 1, sizeof *courses.known) : NULL;
 	for (size_t i = 0; good && i < processes.count; i++) {
 		double *totals = cairn_array_new(processes.items[i].point_count, sizeof *totals);
-		good = read_totals(asking, &processes.items[i], type, totals, error);
+		good = go_on(asking, error) && read_totals(asking, &processes.items[i], type, totals, error);
 		if (good)
 			add_course(&courses, sets[i], &processes.items[i], totals, type->accumulates);
 		free(totals);
@@ -446,7 +482,9 @@ static bool answer_select(struct asking *asking, const struct query *query, stru
 
 struct sum {
 	struct cairn_combine combine;
+	const struct profile_type *type;
 	double factor;
+	double total; /* of what a process has allocated at the end, to compare its beginning with */
 };
 
 static bool add_profile(void *context, const struct cairn_profile *profile, struct cairn_error *error)
@@ -455,29 +493,60 @@ static bool add_profile(void *context, const struct cairn_profile *profile, stru
 	return cairn_combine_add(&sum->combine, profile, sum->factor, error);
 }
 
+static double total_of(const struct cairn_profile *profile, const struct profile_type *type)
+{
+	uint32_t value = cairn_profile_find_value(profile, type->sample);
+	return value == CAIRN_NONE ? 0 : cairn_profile_total(profile, value);
+}
+
+static bool add_end(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	struct sum *sum = context;
+	sum->factor = 1;
+	sum->total = total_of(profile, sum->type);
+	return add_profile(sum, profile, error);
+}
+
+static bool subtract_begin(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	struct sum *sum = context;
+	sum->factor = -1;
+	return began_anew(total_of(profile, sum->type), sum->total) || add_profile(sum, profile, error);
+}
+
+/* Adds what PROCESS allocated in the time asked for: since the last snapshot before it, or since its start where that lies within; where
+ * neither is known, since the first snapshot within. */
+static bool add_allocated(struct asking *asking, const struct cairn_store_process *process, struct sum *sum, struct cairn_error *error)
+{
+	size_t begin = 0, end = process->point_count - 1;
+	bool whole = process->points[0].time_ns >= asking->from_ns && began_within(process, asking->from_ns);
+	if (end == begin && !whole)
+		return true;
+	return cairn_store_profiles(asking->store, process, &end, 1, add_end, sum, error) &&
+	       (whole || cairn_store_profiles(asking->store, process, &begin, 1, subtract_begin, sum, error));
+}
+
 /* What the processes of QUERY held, or allocated, together, in PROFILE, an initialised one. */
 static bool merge(struct asking *asking, const struct query *query, const struct profile_type *type, struct cairn_profile *profile,
 		  struct cairn_error *error)
 {
 	struct cairn_store_processes processes;
-	struct sum sum;
-	if (!ask(asking, query, &processes, error))
+	struct sum sum = {.type = type};
+	if (!ask(asking, query, type->accumulates, &processes, error))
 		return false;
 	bool good = true;
+	size_t each = processes.count > 0 ? snapshots_most / processes.count : 0;
+	each = each < 1 ? 1 : each < points_most ? each : points_most;
 	cairn_combine_start(&sum.combine, profile);
 	for (size_t i = 0; good && i < processes.count; i++) {
 		const struct cairn_store_process *process = &processes.items[i];
-		size_t count = process->point_count < points_most ? process->point_count : points_most, wanted[points_most];
+		size_t count = process->point_count < each ? process->point_count : each, wanted[points_most];
 		for (size_t k = 0; k < count; k++)
-			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : 0;
-		sum.factor = type->accumulates ? 1 : 1 / (double)count;
-		if (type->accumulates)
-			good = cairn_store_profiles(asking->store, process, &wanted[count - 1], 1, add_profile, &sum, error);
-		else
-			good = cairn_store_profiles(asking->store, process, wanted, count, add_profile, &sum, error);
-		sum.factor = -1;
-		if (good && type->accumulates && count > 1)
-			good = cairn_store_profiles(asking->store, process, wanted, 1, add_profile, &sum, error);
+			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : process->point_count - 1;
+		sum.factor = 1 / (double)count;
+		good = go_on(asking, error) &&
+		       (type->accumulates ? add_allocated(asking, process, &sum, error)
+					  : cairn_store_profiles(asking->store, process, wanted, count, add_profile, &sum, error));
 	}
 	cairn_combine_finish(&sum.combine);
 	cairn_store_processes_free(&processes);
@@ -523,7 +592,10 @@ static bool draw(struct asking *asking, struct cairn_profile *profile, const str
 	bool good = cairn_view_make(&view, profile, &(struct cairn_view_options){.value = type->sample, .fold_wrappers = true}, error);
 	if (good) {
 		cairn_tree_make(&tree, &view, NULL);
-		cairn_flamebearer_make(&flame, &tree, node_most > 0 ? (size_t)node_most : usual_nodes);
+		cairn_flamebearer_make(&flame, &tree,
+				       node_most > nodes_most ? nodes_most
+				       : node_most > 0	      ? (size_t)node_most
+							      : usual_nodes);
 		put_flame(asking, &flame);
 		cairn_flamebearer_free(&flame);
 		cairn_tree_free(&tree);
@@ -607,21 +679,25 @@ static void fail(struct cairn_response *response, int status, const char *code, 
 
 /* The store stays open between questions: it knows names by then. */
 static bool answer(const struct method *method, const char *name, const char *tenant, const struct query *query, bool binary,
-		   struct cairn_arena *arena, struct cairn_buffer *body, struct cairn_error *error)
+		   const atomic_bool *gone, struct cairn_arena *arena, struct cairn_buffer *body, struct cairn_error *error)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct cairn_store *store;
 	pthread_mutex_lock(&lock);
 	if (!store)
 		store = cairn_store_open(name, error);
+	if (store)
+		cairn_store_heed(store, gone);
 	bool good = store && cairn_store_check(store, error);
 	if (good) {
-		struct asking asking = {
-			.store = store, .tenant = tenant, .binary = binary, .arena = arena, .out = cairn_connect_begin(body, binary)};
+		struct asking asking = {.store = store, .tenant = tenant, .binary = binary, .arena = arena, .gone = gone,
+					.out = cairn_connect_begin(body, binary)};
 		good = method->answer(&asking, query, error);
 		cairn_connect_end(&asking.out);
 	}
-	if (!good && !error->usage) { /* another connection may do better */
+	if (store)
+		cairn_store_heed(store, NULL);
+	if (!good && !error->usage && !atomic_load(gone)) { /* another connection may do better */
 		cairn_store_close(store);
 		store = NULL;
 	}
@@ -629,8 +705,10 @@ static bool answer(const struct method *method, const char *name, const char *te
 	return good;
 }
 
-void cairn_pyroscope_answer(const char *name, const char *tenant, const struct cairn_request *request, struct cairn_response *response)
+void cairn_pyroscope_answer(const char *name, const char *tenant, struct cairn_exchange *exchange)
 {
+	const struct cairn_request *request = &exchange->request;
+	struct cairn_response *response = &exchange->response;
 	struct cairn_bytes wanted = cairn_bytes_skip(request->path, sizeof service_path - 1);
 	const struct method *method = NULL;
 	struct cairn_arena arena = {0};
@@ -648,7 +726,7 @@ void cairn_pyroscope_answer(const char *name, const char *tenant, const struct c
 	}
 	cairn_response_start(response, 200, binary ? binary_type : json_type);
 	if (!cairn_connect_read(request->body, binary, method->fields, &query, &arena, &error) ||
-	    !answer(method, name, tenant, &query, binary, &arena, &response->body, &error))
+	    !answer(method, name, tenant, &query, binary, &exchange->gone, &arena, &response->body, &error))
 		fail(response, error.usage ? 400 : 503, error.usage ? "invalid_argument" : "unavailable", error.text);
 	cairn_arena_free(&arena);
 }

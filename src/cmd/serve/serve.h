@@ -42,6 +42,7 @@ struct cairn_serve {
 	pthread_cond_t changed; /* something that a thread waits for: a snapshot is wanted, or the end */
 	struct cairn_serve_process *processes[CAIRN_SERVE_PROCESSES];
 	size_t process_count;
+	size_t unlisted_instances, unlisted_services; /* of a store, for which there is no room */
 	struct cairn_buffer events; /* what pages are to be told, as server-sent events */
 	unsigned streams; /* pages that listen */
 	int64_t looked_ns; /* when somebody last asked for something */
@@ -92,7 +93,8 @@ enum cairn_serve_task {
 	CAIRN_TASK_ATTACH,
 };
 
-/* Leaves EXCHANGE to such a thread; false, with an answer, where too many wait already. PATH is that of the agent, for a POST. */
+/* Leaves EXCHANGE to such a thread; false, with an answer, where too many wait already. PATH is that of the agent, for a POST. Under
+ * serve->lock where PROCESS is not NULL. */
 bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process,
 			  enum cairn_serve_task task, const char *path);
 

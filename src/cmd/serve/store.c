@@ -16,8 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* So many of the list are instances at most: services have room too. */
+/* So many of the list are instances at most, and so many services. */
 enum { instances_most = CAIRN_SERVE_PROCESSES * 3 / 4,
+       services_most = CAIRN_SERVE_PROCESSES - instances_most,
        points_most = CAIRN_COURSE_POINTS };
 static const int64_t usual_back_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 
@@ -25,17 +26,29 @@ bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve 
 {
 	*store = (struct cairn_serve_store){.serve = serve, .tenant = serve->options->tenant};
 	store->store = cairn_store_open(name, error);
+	if (store->store)
+		cairn_store_heed(store->store, &serve->stop);
 	return store->store && cairn_store_check(store->store, error);
 }
 
+/* Services and instances share no number. */
+static uint64_t service_id(const char *name)
+{
+	return cairn_store_id(2, cairn_bytes_of(name));
+}
+
 /* What is listed under ID, known already or new; NULL where there is no room. LABEL is what its key begins with. */
-static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, uint64_t id, const char *label)
+static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, uint64_t id, bool service, const char *label)
 {
 	char key[CAIRN_SERVE_KEY], clean[48];
-	size_t length = 0;
-	for (size_t i = 0; i < store->count; i++)
+	size_t length = 0, others = 0;
+	for (size_t i = 0; i < store->count; i++) {
 		if (store->listed[i].id == id)
 			return &store->listed[i];
+		others += store->listed[i].service == service;
+	}
+	if (others >= (service ? services_most : instances_most))
+		return NULL;
 	for (const char *at = label; *at && length + 1 < sizeof clean; at++)
 		clean[length++] = isalnum((unsigned char)*at) || strchr("._-", *at) ? *at : '_';
 	clean[length] = 0;
@@ -48,8 +61,57 @@ static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, u
 	if (!process)
 		return NULL;
 	cairn_array_room(store->listed, store->count, store->capacity);
-	store->listed[store->count] = (struct cairn_serve_listed){.process = process, .id = id};
+	store->listed[store->count] = (struct cairn_serve_listed){.process = process, .id = id, .service = service};
 	return &store->listed[store->count++];
+}
+
+/* Frees what was dropped and is not asked about any more. */
+static void free_dropped(struct cairn_serve_store *store)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < store->dropped_count; i++) {
+		pthread_mutex_lock(&store->serve->lock);
+		bool used = store->dropped[i]->users > 0;
+		pthread_mutex_unlock(&store->serve->lock);
+		if (used)
+			store->dropped[kept++] = store->dropped[i];
+		else
+			cairn_serve_process_free(store->dropped[i]);
+	}
+	store->dropped_count = kept;
+}
+
+/* Takes off the list what the store has nothing of any more, and where there is no room for all of the first instances in SORTED, also
+ * those that are not among them. */
+static void make_room(struct cairn_serve_store *store, const struct cairn_store_process *const *sorted, size_t count)
+{
+	struct cairn_map places = {0}; /* in SORTED; of services, 0 */
+	size_t listed = 0, lacking = 0, kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		*cairn_map_at(&places, service_id(sorted[i]->service)) = 0;
+		*cairn_map_at(&places, sorted[i]->instance) = (uint32_t)i;
+	}
+	for (size_t i = 0; i < store->count; i++) {
+		uint32_t place = cairn_map_get(&places, store->listed[i].id);
+		listed += !store->listed[i].service && place != CAIRN_NONE;
+		lacking += !store->listed[i].service && place < instances_most;
+	}
+	lacking = (count < instances_most ? count : instances_most) - lacking;
+	for (size_t i = 0; i < store->count; i++) {
+		uint32_t place = cairn_map_get(&places, store->listed[i].id);
+		if (place != CAIRN_NONE && (listed + lacking <= instances_most || place < instances_most)) {
+			store->listed[kept++] = store->listed[i];
+			continue;
+		}
+		pthread_mutex_lock(&store->serve->lock);
+		cairn_serve_process_drop(store->listed[i].process);
+		pthread_mutex_unlock(&store->serve->lock);
+		cairn_array_room(store->dropped, store->dropped_count, store->dropped_capacity);
+		store->dropped[store->dropped_count++] = store->listed[i].process;
+	}
+	store->count = kept;
+	cairn_map_free(&places);
+	free_dropped(store);
 }
 
 /* What the list shows of it, whatever its snapshots say. */
@@ -75,7 +137,7 @@ static bool follow_instance(struct cairn_serve_store *store, const struct cairn_
 {
 	char program[256], command[256];
 	size_t wanted[points_most], first = 0;
-	struct cairn_serve_listed *listed = find_listed(store, process->instance, process->service);
+	struct cairn_serve_listed *listed = find_listed(store, process->instance, false, process->service);
 	if (!listed)
 		return true;
 	while (first < process->point_count && process->points[first].time_ns <= listed->newest_ns)
@@ -158,7 +220,7 @@ static bool follow_service(struct cairn_serve_store *store, const struct cairn_s
 	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
 	const char *name = service->items[0].service;
 	char command[256];
-	struct cairn_serve_listed *listed = find_listed(store, cairn_store_id(2, cairn_bytes_of(name)), name);
+	struct cairn_serve_listed *listed = find_listed(store, service_id(name), true, name);
 	size_t count = cairn_fleet_instants(service, instants);
 	if (!listed || count == 0 || instants[count - 1].time_ns <= listed->newest_ns)
 		return true;
@@ -192,6 +254,22 @@ static int by_fullness(const void *a, const void *b)
 	return (one < other) - (one > other);
 }
 
+/* Says how many of ALL are not listed. */
+static void count_unlisted(struct cairn_serve_store *store, const struct cairn_store_processes *all)
+{
+	size_t instances = 0, services = 0, listed_services = 0;
+	for (size_t i = 0; i < all->count; i++)
+		services += i == 0 || strcmp(all->items[i].service, all->items[i - 1].service) != 0;
+	for (size_t i = 0; i < store->count; i++) {
+		instances += !store->listed[i].service;
+		listed_services += store->listed[i].service;
+	}
+	pthread_mutex_lock(&store->serve->lock);
+	store->serve->unlisted_instances = all->count - instances;
+	store->serve->unlisted_services = services - listed_services;
+	pthread_mutex_unlock(&store->serve->lock);
+}
+
 /* One look at everything. */
 static bool look(struct cairn_serve_store *store, struct cairn_error *error)
 {
@@ -208,7 +286,8 @@ static bool look(struct cairn_serve_store *store, struct cairn_error *error)
 		sorted[i] = &all.items[i];
 	if (all.count > 0)
 		qsort(sorted, all.count, sizeof *sorted, by_fullness);
-	for (size_t i = 0; good && i < all.count && i < instances_most && !atomic_load(&store->serve->stop); i++)
+	make_room(store, sorted, all.count);
+	for (size_t i = 0; good && i < all.count && !atomic_load(&store->serve->stop); i++)
 		good = follow_instance(store, sorted[i], error);
 	free(sorted);
 	/* The processes of a service lie next to each other. */
@@ -218,6 +297,8 @@ static bool look(struct cairn_serve_store *store, struct cairn_error *error)
 		struct cairn_store_processes service = {.items = all.items + from, .count = end - from};
 		good = follow_service(store, &service, error);
 	}
+	if (good && !atomic_load(&store->serve->stop))
+		count_unlisted(store, &all);
 	cairn_store_processes_free(&all);
 	return good;
 }

@@ -499,7 +499,7 @@ static void perform(struct job *job)
 		good = pass_on(job, "POST", &error);
 		break;
 	case CAIRN_TASK_QUERY:
-		cairn_pyroscope_answer(work.serve->options->store, work.serve->options->tenant, &job->exchange->request, response);
+		cairn_pyroscope_answer(work.serve->options->store, work.serve->options->tenant, job->exchange);
 		good = true;
 		break;
 	case CAIRN_TASK_ATTACH:
@@ -547,6 +547,11 @@ static void *run(void *context)
 			cairn_response_busy(&job.exchange->response, "nobody waits");
 		else if (!tag[0] || !cairn_work_answer(&job.exchange->response, tag))
 			perform(&job);
+		if (job.process) {
+			pthread_mutex_lock(&work.serve->lock);
+			job.process->users--;
+			pthread_mutex_unlock(&work.serve->lock);
+		}
 		pthread_mutex_lock(&work.lock);
 		work.slow -= is_slow(job.task);
 		pthread_mutex_unlock(&work.lock);
@@ -578,6 +583,8 @@ bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exch
 		work.jobs[(work.first + work.count++) % jobs_most] = job;
 		pthread_cond_signal(&work.more);
 	}
+	if (room && process)
+		process->users++;
 	pthread_mutex_unlock(&work.lock);
 	if (!room)
 		cairn_response_busy(&exchange->response, "too many requests wait");

@@ -53,8 +53,8 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 		return false;
 	bool good = cairn_store_check(push->store, error);
 	if (good) {
-		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most, &source,
-				      NULL, error))
+		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
+				      cairn_clock_wall_ns(), &source, NULL, error))
 			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
 		else
 			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */
@@ -74,8 +74,8 @@ static bool forward_file(struct cairn_push *push, const char *name, struct cairn
 	struct cairn_loaded loaded;
 	struct cairn_forward_request request = {0};
 	bool done = true;
-	if (!cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most, &source, NULL,
-			       error)) {
+	if (!cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
+			       cairn_clock_wall_ns(), &source, NULL, error)) {
 		cairn_note("%s is not forwarded: %s", name, error->text);
 	} else if (!cairn_forward_prepare(push->forward, &loaded.profile, &loaded.snapshot, &request, error)) {
 		if (error->text[0])

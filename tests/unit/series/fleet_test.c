@@ -3,6 +3,7 @@
 #include "series/fleet.h"
 
 #include "base/array.h"
+#include "simulate.h"
 #include "tap.h"
 
 #include <math.h>
@@ -42,8 +43,44 @@ static const char *name_of(const struct cairn_fleet *fleet, size_t row)
 	return cairn_strings_text(&fleet->stacks, fleet->rows[row].path);
 }
 
+/* Many instances by their courses: a path that all of them have, with noise of a few percent, and that grows by PER_HOUR on instance 7. */
+static struct cairn_fleet by_courses(double per_hour)
+{
+	enum { instances = 40, points = 24 };
+	static const int64_t hour = 3600000000000;
+	sim_seed(3);
+	struct cairn_fleet fleet = {.grid = cairn_cohort_grid_make(hour, points * hour, 1, (points - 1) * hour + 1, points), .compared = 100};
+	for (size_t i = 0; i < instances; i++) {
+		struct cairn_series_point at[points];
+		double values[points];
+		for (size_t k = 0; k < points; k++) {
+			double noise = sim_uniform() - 0.5;
+			at[k] = (struct cairn_series_point){.origin = {(uint64_t)i + 1, 1, (int64_t)(k + 1) * hour}};
+			values[k] = 1e8 + 6e6 * noise + (i == 7 ? per_hour * (double)k : 0);
+		}
+		struct cairn_series series = {.points = at, .point_count = points};
+		struct cairn_fleet_course course = {cairn_strings_add_text(&fleet.stacks, "work\nmain\n"), values, {.amount = 65536, .known = true}};
+		cairn_fleet_add_courses(&fleet, "1", hour - 1, &series, &course, 1);
+	}
+	cairn_fleet_judge(&fleet);
+	return fleet;
+}
+
+static void test_courses(void)
+{
+	struct cairn_fleet fleet = by_courses(0);
+	is_int(fleet.count == 1 && fleet.rows[0].verdict != CAIRN_GROWING, 1, "forty instances that do nothing");
+	cairn_fleet_free(&fleet);
+	fleet = by_courses(5e6);
+	is_int(fleet.rows[0].verdict == CAIRN_GROWING, 1, "one of forty that grows is judged for itself");
+	is_int(fleet.rows[0].growing, 1, "and counts alone");
+	ok(fabs(fleet.rows[0].per_hour / 5e6 - 1) < 0.1, "at its own rate, %.0f", fleet.rows[0].per_hour);
+	cairn_fleet_free(&fleet);
+}
+
 int main(void)
 {
+	test_courses();
 	is_int(fabs(cairn_fleet_tail(6, 1, 0.01) - (1 - pow(0.99, 6))) < 1e-12, 1, "one of six by chance");
 	is_int(fabs(cairn_fleet_tail(3, 3, 0.5) - 0.125) < 1e-12, 1, "all of three");
 	is_int(cairn_fleet_tail(5, 0, 0.5) == 1 && cairn_fleet_tail(5, 2, 0) == 0 && cairn_fleet_tail(5, 2, 1) == 1, 1, "the ends");

@@ -30,6 +30,19 @@ static void name_all(struct cairn_profile *profile)
 	}
 }
 
+/* ROWS of TABLE without the last COUNT columns, which are numbers, as the store gives them back. */
+static struct cairn_buffer without_last(const struct cairn_buffer *rows, const struct cairn_table *table, size_t count)
+{
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(rows));
+	while (cairn_cursor_left(&cursor)) {
+		const char *from = (const char *)cursor.at;
+		cairn_row_skip(&cursor, table);
+		cairn_buffer_append(&out, from, (size_t)((const char *)cursor.at - from) - count * 8);
+	}
+	return out;
+}
+
 /* The samples in ROWS, as the store would give them back. */
 static size_t take_samples(const struct cairn_buffer *rows, struct cairn_stored_sample *samples, size_t most)
 {
@@ -47,6 +60,7 @@ int main(void)
 {
 	struct cairn_profile profile, again;
 	struct cairn_error error;
+	uint64_t cohort, other_cohort;
 	struct cairn_buffer rows[CAIRN_TABLES];
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		rows[i] = cairn_buffer(SIZE_MAX);
@@ -55,15 +69,17 @@ int main(void)
 	name_all(&profile);
 	struct cairn_store_snapshot snapshot = {.profile = &profile, .service = cairn_bytes_of("api"), .version = cairn_bytes_of("1"),
 						.host = cairn_bytes_of("one"), .labels = cairn_bytes_of("zone=a")};
-	ok(cairn_snapshot_write(&snapshot, rows, &error), "it becomes rows");
+	ok(cairn_snapshot_write(&snapshot, rows, &cohort, &error), "it becomes rows");
 	/* Python's hashlib gives this sum: the numbers by which rows are found cannot be computed backwards. */
 	ok(cairn_store_id(1, cairn_bytes_of("acme")) == 6153969279088567789u, "the number of a tenant is the begin of a SHA-256 sum");
 
 	struct cairn_stored_sample samples[8];
 	struct cairn_dictionary dictionary = {0};
 	is_int(take_samples(&rows[CAIRN_TABLE_SAMPLES], samples, 8), 2, "a row for each stack");
-	cairn_dictionary_add_stacks(&dictionary, cairn_buffer_bytes(&rows[CAIRN_TABLE_STACKS]));
-	cairn_dictionary_add_frames(&dictionary, cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]));
+	struct cairn_buffer stacks = without_last(&rows[CAIRN_TABLE_STACKS], &cairn_tables[CAIRN_TABLE_STACKS], 1);
+	struct cairn_buffer frames = without_last(&rows[CAIRN_TABLE_FRAMES], &cairn_tables[CAIRN_TABLE_FRAMES], 2);
+	cairn_dictionary_add_stacks(&dictionary, cairn_buffer_bytes(&stacks));
+	cairn_dictionary_add_frames(&dictionary, cairn_buffer_bytes(&frames));
 	is_int(dictionary.list_count, 2, "two stacks");
 	is_int(dictionary.place_count, 3, "of three frames");
 
@@ -102,7 +118,9 @@ int main(void)
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i] = cairn_buffer(SIZE_MAX);
 	snapshot.host = cairn_bytes_of("two");
-	ok(cairn_snapshot_write(&snapshot, other, &error), "from another host");
+	ok(cairn_snapshot_write(&snapshot, other, &other_cohort, &error), "from another host");
+	ok(cohort == other_cohort && cohort == cairn_store_cohort(cairn_store_tenant(snapshot.tenant), snapshot.service, snapshot.version),
+	   "of the same cohort");
 	ok(cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
 	   "the frames are the same");
 	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_PROCESSES]), cairn_buffer_bytes(&other[CAIRN_TABLE_PROCESSES])),
@@ -110,15 +128,16 @@ int main(void)
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i].length = 0;
 	snapshot.tenant = cairn_bytes_of("someone else");
-	ok(cairn_snapshot_write(&snapshot, other, &error), "of another tenant");
+	ok(cairn_snapshot_write(&snapshot, other, &other_cohort, &error), "of another tenant");
+	ok(cohort != other_cohort, "of another cohort");
 	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
 	   "even the frames are others");
 
 	/* Rows cut at every byte. */
-	for (size_t length = 0; length < rows[CAIRN_TABLE_FRAMES].length; length++)
-		cairn_dictionary_add_frames(&nothing, (struct cairn_bytes){rows[CAIRN_TABLE_FRAMES].data, length});
-	for (size_t length = 0; length < rows[CAIRN_TABLE_STACKS].length; length++)
-		cairn_dictionary_add_stacks(&nothing, (struct cairn_bytes){rows[CAIRN_TABLE_STACKS].data, length});
+	for (size_t length = 0; length < frames.length; length++)
+		cairn_dictionary_add_frames(&nothing, (struct cairn_bytes){frames.data, length});
+	for (size_t length = 0; length < stacks.length; length++)
+		cairn_dictionary_add_stacks(&nothing, (struct cairn_bytes){stacks.data, length});
 	ok(nothing.place_count <= 3 && nothing.list_count <= 2, "rows that are cut short give no more than whole ones");
 	size_t items;
 	struct cairn_cursor lying = cairn_cursor((struct cairn_bytes){"\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 9});
@@ -126,7 +145,9 @@ int main(void)
 	ok(lying.failed && items == 0, "a list that claims to be endless");
 
 	profile.time_ns = 0;
-	ok(!cairn_snapshot_write(&snapshot, other, &error), "a profile without a time is refused");
+	ok(!cairn_snapshot_write(&snapshot, other, &other_cohort, &error), "a profile without a time is refused");
+	cairn_buffer_free(&stacks);
+	cairn_buffer_free(&frames);
 	cairn_dictionary_free(&nothing);
 	cairn_dictionary_free(&dictionary);
 	for (size_t i = 0; i < CAIRN_TABLES; i++) {

@@ -39,14 +39,15 @@ static void make(int64_t time_ns, const double *factors, uint64_t unsampling, co
 	cairn_row_number(out, 0);
 	cairn_row_number(&rows[CAIRN_TABLE_STACKS], 7);
 	cairn_row_list(&rows[CAIRN_TABLE_STACKS], (uint64_t[]){1, 2, 3}, 3);
+	cairn_row_number(&rows[CAIRN_TABLE_STACKS], 0);
 }
 
 /* Selects what was made. Returns how many samples are to be written, and which base they have. */
 static size_t choose(struct cairn_written *written, int64_t *base_ns)
 {
-	size_t count = stacks;
+	struct cairn_snapshot_part part = {stacks, 99};
 	uint64_t base;
-	cairn_written_select(written, rows, &count, lacking);
+	cairn_written_select(written, rows, &part, lacking);
 	memcpy(&base, lacking[CAIRN_TABLE_SNAPSHOTS].data + lacking[CAIRN_TABLE_SNAPSHOTS].length - 8, 8);
 	*base_ns = (int64_t)base;
 	return lacking[CAIRN_TABLE_SAMPLES].length / 64;
@@ -78,6 +79,51 @@ static void test_times(struct cairn_written *written, const double *same)
 	}
 }
 
+/* The first whole snapshot of an hour is written by call path as well. */
+static void test_hours(const double *same)
+{
+	const struct {
+		int64_t at;
+		const char *name;
+		size_t rows;
+	} cases[] = {
+		{0, "the first one, at 14:13:20", stacks},
+		{600, "another whole one within the hour", 0},
+		{2700, "one that is not whole, at 14:58:20", 0},
+		{2800, "the first of the next hour, which is not whole", 0},
+		{3300, "the first whole one of the next hour", stacks},
+		{3900, "and the second", 0},
+	};
+	struct cairn_written written = {0};
+	int64_t base;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (cases[i].at == 2700) { /* what it stands on */
+			make(start + 2640 * second, same, CAIRN_UNSAMPLE_POISSON, "");
+			choose(&written, &base);
+		}
+		make(start + cases[i].at * second, same, CAIRN_UNSAMPLE_POISSON, "");
+		choose(&written, &base);
+		is_int(lacking[CAIRN_TABLE_HOURLY].length / 56, cases[i].rows, "hourly: %s", cases[i].name);
+	}
+	cairn_written_free(&written);
+	double odd[stacks] = {1, 0, -1, 1e30};
+	make(start, odd, CAIRN_UNSAMPLE_POISSON, "");
+	choose(&written, &base);
+	struct cairn_cursor row = cairn_cursor(cairn_buffer_bytes(&lacking[CAIRN_TABLE_HOURLY]));
+	is_int(cairn_cursor_left(&row) / 56, 2, "what holds nothing, or less, has no row");
+	is_int(cairn_row_take_number(&row), 1, "instance,");
+	is_int(cairn_row_take_number(&row), 99, "cohort,");
+	is_int(cairn_row_take_number(&row), 1790000000 / 3600, "hour,");
+	is_int(cairn_row_take_number(&row), 997, "stack, in order,");
+	is_int(cairn_row_take_number(&row), start, "time,");
+	is_int(cairn_row_take_number(&row), (int64_t)1 << 48, "and bytes, within what can be added up");
+	cairn_row_take_real(&row);
+	cairn_cursor_skip(&row, 40);
+	is_int(cairn_row_take_number(&row), 6553600, "or whole ones");
+	ok(cairn_row_take_real(&row) == 65536, "of objects of so many bytes");
+	cairn_written_free(&written);
+}
+
 int main(void)
 {
 	struct cairn_written written = {0};
@@ -89,6 +135,7 @@ int main(void)
 		same[i] = other[i] = 1;
 	test_times(&written, same);
 	cairn_written_free(&written);
+	test_hours(same);
 
 	make(start, same, CAIRN_UNSAMPLE_POISSON, "");
 	is_int(choose(&written, &base), stacks, "whole at first");

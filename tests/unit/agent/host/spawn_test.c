@@ -100,6 +100,44 @@ static void test_greedy_host(void)
 	is_int(good, 20, "and one that does not has not");
 }
 
+static atomic_bool stopped;
+
+/* Closes all that it finds once the command runs, as a host may that becomes a daemon, and then asks for the end. */
+static void *close_and_stop(void *context)
+{
+	const char *sign = context;
+	while (access(sign, F_OK) != 0)
+		usleep(1000);
+	for (int descriptor = 3; descriptor < 65536; descriptor++)
+		close(descriptor);
+	usleep(500000); /* so that the command's pipes are found closed first */
+	atomic_store(&stopped, true);
+	return NULL;
+}
+
+/* Commands whose pipes end long before they do. */
+static void test_without_pipes(void)
+{
+	struct cairn_error error = {0};
+	char text[256], sign[64], script[128];
+	pthread_t thread;
+	ok(!run("exec >&- 2>&-; exec sleep 30", -1, -1, 1, text, sizeof text, &error) && last_result == CAIRN_SPAWN_TOO_LONG,
+	   "a command that closes its output and then takes too long: %s", error.text);
+	ok(run("exec >&- 2>&-; sleep 0.3", -1, -1, 10, text, sizeof text, &error), "one that closes it and ends: %s", error.text);
+	ok(!run("exec >&- 2>&-; sleep 0.3; exit 3", -1, -1, 10, text, sizeof text, &error) && strstr(error.text, "code 3"),
+	   "one that closes it and fails: %s", error.text);
+	snprintf(sign, sizeof sign, "/tmp/spawn_test.%d", (int)getpid());
+	snprintf(script, sizeof script, "echo > %s; exec sleep 30", sign);
+	struct cairn_buffer out = cairn_pages(1 << 20);
+	struct cairn_spawn spawn = {"/bin/sh", {"sh", "-c", script}, environment, -1, -1, 60, (uint64_t)1 << 30, NULL, &stopped};
+	pthread_create(&thread, NULL, close_and_stop, sign);
+	is_int(cairn_spawn_run(&spawn, &out, &error), CAIRN_SPAWN_STOPPED, "a host that closes all descriptors can still stop: %s",
+	       error.text);
+	pthread_join(thread, NULL);
+	unlink(sign);
+	cairn_buffer_free(&out);
+}
+
 int main(void)
 {
 	if (TAP_THREAD_SANITIZER) {
@@ -144,6 +182,7 @@ int main(void)
 	cairn_descriptor_close(zero);
 	cairn_descriptor_close(file);
 	test_greedy_host();
+	test_without_pipes();
 	is_int(cairn_descriptors_count(), 0, "nothing stays open");
 	is_int(signals, 0, "and there was no SIGCHLD");
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "nor a child to wait for");

@@ -1,0 +1,145 @@
+/* hourly.c - statements over the table `hourly`, or over whole snapshots in `samples`.
+ *
+ * Sums of `hourly` are over whole numbers, which are the same in any order. Rows that were put twice and not merged yet do no harm: of one
+ * instance the largest is taken, and whoever reads rows takes each once. So no statement has to wait for the latest rows.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/hourly.h"
+
+#include "base/array.h"
+#include "store/handle.h"
+
+#include <stdlib.h>
+
+bool cairn_hourly_reaches(const struct cairn_store *store, int64_t from_ns)
+{
+	return store->hourly_since_ns <= from_ns;
+}
+
+static void list(struct cairn_buffer *out, const char *column, const uint64_t *items, size_t count)
+{
+	cairn_buffer_format(out, "%s IN (", column);
+	for (size_t i = 0; i < count; i++)
+		cairn_buffer_format(out, "%s%llu", i ? "," : "", (unsigned long long)items[i]);
+	cairn_buffer_byte(out, ')');
+}
+
+/* Asks STATEMENT, which is freed. */
+static bool ask(struct cairn_store *store, struct cairn_buffer *statement, const char *types, struct cairn_buffer *rows,
+		struct cairn_error *error)
+{
+	cairn_buffer_byte(statement, 0);
+	bool good = store->engine->select(store->connection, statement->data, types, rows, error);
+	cairn_buffer_free(statement);
+	return good;
+}
+
+static void list_times(struct cairn_buffer *out, const char *column, const int64_t *items, size_t count)
+{
+	cairn_buffer_format(out, "%s IN (", column);
+	for (size_t i = 0; i < count; i++)
+		cairn_buffer_format(out, "%s%lld", i ? "," : "", (long long)items[i]);
+	cairn_buffer_text(out, ") AND ");
+}
+
+/* Which table, whose rows, and of when. */
+static void list_question(struct cairn_buffer *out, const struct cairn_hourly_question *question)
+{
+	cairn_buffer_format(out, " FROM %s WHERE ", cairn_tables[question->hours ? CAIRN_TABLE_HOURLY : CAIRN_TABLE_SAMPLES].name);
+	if (question->hours) {
+		list(out, "cohort", question->cohorts, question->cohort_count);
+		cairn_buffer_text(out, " AND ");
+		list_times(out, "hour", question->hours, question->hour_count);
+	} else {
+		list_times(out, "time_ns", question->times, question->time_count);
+	}
+	/* Of a cohort at one hour most instances are asked about: looking for each would take longer than passing over the others. */
+	list(out, question->hours ? "instance + 0" : "instance", question->instances, question->instance_count);
+}
+
+bool cairn_hourly_size(struct cairn_store *store, const struct cairn_hourly_question *question, size_t *rows, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(1 << 12);
+	cairn_buffer_text(&statement, "SELECT count(*)");
+	list_question(&statement, question);
+	bool good = ask(store, &statement, "n", &answer, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
+	*rows = good ? (size_t)cairn_row_take_number(&cursor) : 0;
+	cairn_buffer_free(&answer);
+	return good;
+}
+
+bool cairn_hourly_compare(struct cairn_store *store, const struct cairn_hourly_question *question, int64_t split_ns,
+			  struct cairn_hourly_change **changes, size_t *change_count, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(SIZE_MAX);
+	size_t capacity = 0;
+	cairn_buffer_format(&statement,
+			    "SELECT stack, sum(early) * 1.0, sum(late) * 1.0, "
+			    "max(CASE WHEN late > early THEN (late - early) * 1.0 * (late - early) / (late + early) ELSE 0.0 END) FROM "
+			    "(SELECT stack, instance, max(CASE WHEN time_ns < %lld THEN bytes ELSE 0 END) AS early, "
+			    "max(CASE WHEN time_ns < %lld THEN 0 ELSE bytes END) AS late", (long long)split_ns, (long long)split_ns);
+	list_question(&statement, question);
+	cairn_buffer_text(&statement, " GROUP BY stack, instance) GROUP BY stack ORDER BY stack");
+	bool good = ask(store, &statement, "nrrr", &answer, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
+	*changes = NULL;
+	*change_count = 0;
+	while (good && cairn_cursor_left(&cursor)) {
+		struct cairn_hourly_change change = {.stack = cairn_row_take_number(&cursor)};
+		change.early = cairn_row_take_real(&cursor);
+		change.late = cairn_row_take_real(&cursor);
+		change.furthest = cairn_row_take_real(&cursor);
+		if (cursor.failed)
+			good = cairn_fail(error, "the store's answer ends within a row");
+		cairn_array_room(*changes, *change_count, capacity);
+		(*changes)[(*change_count)++] = change;
+	}
+	cairn_buffer_free(&answer);
+	return good;
+}
+
+bool cairn_hourly_rows(struct cairn_store *store, const struct cairn_hourly_question *question,
+		       void (*visit)(void *context, const struct cairn_hourly_row *row), void *context, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(SIZE_MAX);
+	if (question->stack_count == 0)
+		return true;
+	cairn_buffer_format(&statement, "SELECT instance, stack, time_ns, bytes * 1.0, %s",
+			    question->hours ? "size" : "CASE WHEN objects > 0 THEN bytes / objects ELSE 0.0 END");
+	list_question(&statement, question);
+	cairn_buffer_text(&statement, " AND ");
+	/* In samples the stack is of no use for finding rows, and SQLite must not try each of them at each time. */
+	list(&statement, question->hours ? "stack" : "stack + 0", question->stacks, question->stack_count);
+	bool good = ask(store, &statement, "nnnrr", &answer, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
+	while (good && cairn_cursor_left(&cursor)) {
+		struct cairn_hourly_row row = {.instance = cairn_row_take_number(&cursor)};
+		row.stack = cairn_row_take_number(&cursor);
+		row.time_ns = (int64_t)cairn_row_take_number(&cursor);
+		row.bytes = cairn_row_take_real(&cursor);
+		row.size = cairn_row_take_real(&cursor);
+		if (cursor.failed)
+			good = cairn_fail(error, "the store's answer ends within a row");
+		else
+			visit(context, &row);
+	}
+	cairn_buffer_free(&answer);
+	return good;
+}
+
+bool cairn_hourly_profile(struct cairn_store *store, const uint64_t *stacks, const double *bytes, size_t count,
+			  struct cairn_profile *profile, struct cairn_error *error)
+{
+	static const struct cairn_store_process nobody = {.service = "", .version = "", .host = "", .program = "", .build_id = ""};
+	static const struct cairn_store_point never = {.ended = ""};
+	struct cairn_stored_sample *samples = cairn_array_zero(count, sizeof *samples);
+	for (size_t i = 0; i < count; i++) {
+		samples[i].stack = stacks[i];
+		samples[i].bytes = bytes[i];
+	}
+	bool good = cairn_store_learn(store, samples, count, error);
+	if (good)
+		cairn_snapshot_read(profile, &store->dictionary, &nobody, &never, samples, count);
+	free(samples);
+	return good;
+}

@@ -1,0 +1,234 @@
+/* store_test.c - a store in SQLite: names win over none, a question that failed is asked again, and what nobody uses ends.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include "process/clock.h"
+#include "profile/read.h"
+#include "store/engine.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t second = CAIRN_SECOND_NS, day = 86400 * (int64_t)CAIRN_SECOND_NS;
+static char path[64], name[80];
+static struct cairn_engine_connection *raw; /* a second connection to the same file */
+
+/* What STATEMENT answers, a number. */
+static int64_t sql(const char *statement)
+{
+	struct cairn_buffer rows = cairn_buffer(1 << 16);
+	struct cairn_error error = {0};
+	if (!cairn_engine_sqlite.select(raw, statement, "n", &rows, &error))
+		ok(false, "%s: %s", statement, error.text);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	int64_t value = cairn_cursor_left(&cursor) ? (int64_t)cairn_row_take_number(&cursor) : -1;
+	cairn_buffer_free(&rows);
+	return value;
+}
+
+/* Two stacks of process PID at TIME_NS, whose places have names or not. */
+static void make(struct cairn_profile *profile, int64_t time_ns, int pid, bool named)
+{
+	char dump[1024];
+	struct cairn_error error = {0};
+	int length = snprintf(dump, sizeof dump,
+			      "heap_v2/524288\n  t*: 3: 12288 [0: 0]\n@ 0x401001 0x402001\n  t*: 2: 8192 [0: 0]\n"
+			      "@ 0x403001 0x402001\n  t*: 1: 4096 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+			      "00400000-00500000 r-xp 00000000 00:00 1 /srv/api\n# cairn trailer 1\n# cairn time %lld.000000000\n"
+			      "# cairn pid %d\n# cairn start 1789999000.000000000\n# cairn module 00400000-00500000 0 abcdef /srv/api\n"
+			      "# cairn end\n", (long long)(time_ns / second), pid);
+	cairn_profile_init(profile);
+	if (!cairn_profile_read(profile, (struct cairn_bytes){dump, (size_t)length}, "dump", &(struct cairn_read_options){0}, &error))
+		ok(false, "%s", error.text);
+	for (uint32_t i = 0; named && i < profile->location_count; i++) {
+		struct cairn_function function = {.name = cairn_profile_text(profile, "function"),
+						  .file = cairn_profile_text(profile, "a.c")};
+		function.system_name = function.name;
+		struct cairn_frame frame = {cairn_profile_add_function(profile, &function), 10 + i, 0};
+		cairn_profile_set_frames(profile, i, &frame, 1);
+	}
+}
+
+static struct cairn_store *open_store(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_store *store = cairn_store_open(name, &error);
+	if (!store || !cairn_store_check(store, &error))
+		ok(false, "%s", error.text);
+	return store;
+}
+
+/* Puts a snapshot by a program that has just started. */
+static bool put(const char *service, int64_t time_ns, int pid, bool named)
+{
+	struct cairn_profile profile;
+	struct cairn_error error = {0};
+	struct cairn_store *store = open_store();
+	make(&profile, time_ns, pid, named);
+	bool good = cairn_store_put(store, &(struct cairn_store_snapshot){.profile = &profile, .service = cairn_bytes_of(service),
+									  .version = cairn_bytes_of("1"), .host = cairn_bytes_of("one")}, 1,
+				    &error);
+	if (!good)
+		ok(false, "%s", error.text);
+	cairn_profile_free(&profile);
+	cairn_store_close(store);
+	return good;
+}
+
+static bool count_named(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	size_t *named = context;
+	(void)error;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		const struct cairn_frame *frame = location->frame_count ? &profile->frames[location->first_frame] : NULL;
+		*named += frame && strcmp(cairn_profile_string(profile, profile->functions[frame->function].name), "function") == 0;
+	}
+	return true;
+}
+
+/* How many places of the last snapshot of the first process have their names; -1 where the store fails. */
+static int named_places(struct cairn_store *store)
+{
+	struct cairn_store_processes processes;
+	struct cairn_error error = {0};
+	size_t named = 0, last;
+	bool good = cairn_store_ask(store, &(struct cairn_question){.from_ns = 1}, &processes, &error) && processes.count > 0;
+	if (good) {
+		last = processes.items[0].point_count - 1;
+		good = cairn_store_profiles(store, &processes.items[0], &last, 1, count_named, &named, &error);
+	}
+	cairn_store_processes_free(&processes);
+	return good ? (int)named : -1;
+}
+
+static void test_names(int64_t now)
+{
+	ok(put("api", now - 600 * second, 42, true), "a sender that knows names");
+	ok(put("api", now - 540 * second, 42, false), "then one that does not");
+	struct cairn_store *store = open_store();
+	is_int(named_places(store), 3, "the names stay");
+	cairn_store_close(store);
+	sql("DELETE FROM frames");
+	ok(put("api", now - 480 * second, 42, false) && put("api", now - 420 * second, 42, true), "the other way round");
+	store = open_store();
+	is_int(named_places(store), 3, "the names come later");
+	is_int(sql("SELECT count(*) FROM frames"), 3, "and there is a row for each frame");
+	cairn_store_close(store);
+}
+
+static void test_failure(void)
+{
+	struct cairn_store *store = open_store();
+	sql("ALTER TABLE frames RENAME TO hidden");
+	is_int(named_places(store), -1, "a question whose frames cannot be had fails");
+	sql("ALTER TABLE hidden RENAME TO frames");
+	is_int(named_places(store), 3, "asked again, it has them all");
+	cairn_store_close(store);
+}
+
+static void test_gone(void)
+{
+	struct cairn_store *store = open_store();
+	atomic_bool gone = false;
+	cairn_store_heed(store, &gone);
+	is_int(named_places(store), 3, "while somebody waits, there are answers");
+	atomic_store(&gone, true);
+	is_int(named_places(store), -1, "when nobody does, there are none");
+	cairn_store_heed(store, NULL);
+	is_int(named_places(store), 3, "and then again");
+	cairn_store_close(store);
+}
+
+/* Rows as if they had been put DAYS days ago, with a snapshot of then. */
+static void age(int days)
+{
+	char statement[200];
+	static const char *const tables[] = {"frames", "stacks", "processes"};
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(statement, sizeof statement, "UPDATE %s SET used_ns = used_ns - %lld", tables[i], (long long)(days * day));
+		sql(statement);
+	}
+	snprintf(statement, sizeof statement, "UPDATE snapshots SET time_ns = time_ns - %lld", (long long)(days * day));
+	sql(statement);
+	snprintf(statement, sizeof statement, "UPDATE samples SET time_ns = time_ns - %lld", (long long)(days * day));
+	sql(statement);
+}
+
+static void use_last(int pid, int64_t time_ns)
+{
+	char statement[200];
+	snprintf(statement, sizeof statement, "UPDATE processes SET used_ns = %lld WHERE pid = %d", (long long)time_ns, pid);
+	sql(statement);
+}
+
+static int64_t all_rows(void)
+{
+	return sql("SELECT (SELECT count(*) FROM frames) + (SELECT count(*) FROM stacks) + (SELECT count(*) FROM processes) + "
+		   "(SELECT count(*) FROM samples) + (SELECT count(*) FROM snapshots)");
+}
+
+static void test_retention(int64_t now)
+{
+	struct cairn_error error = {0};
+	uint64_t keep = 10;
+	struct cairn_store *store = open_store();
+	ok(cairn_store_init(store, NULL, &keep, &error), "ten days are kept");
+	cairn_store_close(store);
+	sql("DELETE FROM snapshots"), sql("DELETE FROM samples"), sql("DELETE FROM processes"), sql("DELETE FROM frames"),
+		sql("DELETE FROM stacks");
+	put("old", now, 1, false);
+	is_int(all_rows(), 3 + 2 + 1 + 2 + 1, "one snapshot and what it refers to");
+	age(9);
+	sql("DELETE FROM settings WHERE setting = 5");
+	put("new", now, 2, true);
+	is_int(sql("SELECT count(*) FROM processes"), 2, "after nine days it is there");
+	is_int(sql("SELECT count(*) FROM snapshots"), 2, "with its snapshot");
+	age(9);
+	use_last(1, now - 17 * day), use_last(2, now - 9 * day);
+	sql("DELETE FROM settings WHERE setting = 5");
+	put("new", now, 3, false);
+	is_int(sql("SELECT count(*) FROM snapshots"), 2, "after eighteen its snapshot is gone");
+	is_int(sql("SELECT count(*) FROM processes"), 3, "the process waits for a week, and until no clock can be so wrong");
+	use_last(1, now - 20 * day);
+	sql("DELETE FROM settings WHERE setting = 5");
+	put("new", now, 4, false);
+	is_int(sql("SELECT count(*) FROM processes WHERE pid = 1"), 0, "then it goes, too");
+	is_int(sql("SELECT count(*) FROM processes"), 3, "and no other");
+	store = open_store();
+	is_int(named_places(store), 3, "frames that are still in use stay, with their names");
+	cairn_store_close(store);
+	age(40);
+	put("new", now, 5, false);
+	is_int(sql("SELECT count(*) FROM snapshots"), 4, "once a day is enough");
+	sql("DELETE FROM settings WHERE setting = 5");
+	sql("UPDATE frames SET used_ns = 0"), sql("UPDATE stacks SET used_ns = 0");
+	put("new", now, 6, false);
+	is_int(all_rows(), 2 + 2 * 3 + 3 + 2, "what is not used any more is gone from every table, and what is used was put again");
+}
+
+int main(void)
+{
+	struct cairn_error error = {0};
+	int64_t now = cairn_clock_wall_ns() / second * second;
+	now -= now % day < 1200 * second ? 1200 * second : 0; /* all of it on one day */
+	snprintf(path, sizeof path, "/tmp/store_test.%d.db", (int)getpid());
+	snprintf(name, sizeof name, "sqlite:%s", path);
+	struct cairn_store *store = cairn_store_open(name, &error);
+	ok(store && cairn_store_init(store, NULL, NULL, &error), "a store is made");
+	cairn_store_close(store);
+	raw = cairn_engine_sqlite.open(path, &error);
+	test_names(now);
+	test_failure();
+	test_gone();
+	test_retention(now);
+	cairn_engine_sqlite.close(raw);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const endings[] = {"", "-wal", "-shm"};
+		snprintf(name, sizeof name, "%s%s", path, endings[i]);
+		unlink(name);
+	}
+	return tap_done();
+}
