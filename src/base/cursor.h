@@ -18,7 +18,7 @@ struct cairn_cursor {
 
 static inline struct cairn_cursor cairn_cursor(struct cairn_bytes bytes)
 {
-	const unsigned char *start = (const unsigned char *)bytes.data;
+	const unsigned char *start = (const unsigned char *)(bytes.data ? bytes.data : ""); /* nothing may be added to NULL, not even 0 */
 	return (struct cairn_cursor){start, start + bytes.length, start, false, false};
 }
 

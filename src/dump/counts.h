@@ -42,7 +42,7 @@ static inline bool cairn_counts_number(const char **at, const char *end, uint64_
 	return *at > first;
 }
 
-/* Reads LINE. Returns false if it is no such line. */
+/* Reads LINE. Returns false if it is not a line of counts. */
 static inline bool cairn_counts_read(struct cairn_bytes line, struct cairn_counts *counts)
 {
 	const char *at = line.data, *end = line.data + line.length;

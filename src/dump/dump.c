@@ -37,7 +37,7 @@ static bool copy_text(struct cairn_bytes text, char *out, size_t size)
 	return true;
 }
 
-/* The file's parts that were seen so far. */
+/* The parts of the file seen so far. */
 struct scan {
 	struct cairn_dump *dump;
 	char *group; /* receives the control group's folder; NULL if not wanted */
@@ -46,7 +46,7 @@ struct scan {
 	bool maps, trailer, complete;
 };
 
-/* Truncates it to its room and removes anything that could end a line of the index. */
+/* Truncates TEXT if necessary, and removes anything that could end a line of the index. */
 static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
 {
 	size_t length = text.length < sizeof dump->reason ? text.length : sizeof dump->reason - 1;
@@ -109,7 +109,7 @@ static void see_line(struct scan *scan, struct cairn_bytes line)
 		see_trailer(scan, key, value);
 }
 
-/* Reads the file line by line; of a line longer than a piece only the start. False if the file does not end with a line end. */
+/* Reads the file line by line; only the start of a line longer than a piece. Returns false if the file does not end with a line end. */
 static bool scan_lines(struct scan *scan, int descriptor, char *piece)
 {
 	size_t kept = 0;
@@ -144,7 +144,7 @@ static bool scan_lines(struct scan *scan, int descriptor, char *piece)
 	return last == '\n';
 }
 
-/* The process and the reason in a name that jemalloc gave. */
+/* Takes the process and the reason from a name that jemalloc gave. */
 static void read_name(struct cairn_dump *dump)
 {
 	struct cairn_dump_name name;
@@ -224,7 +224,7 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 				    line);
 }
 
-/* Takes the text before the next tab, and the tab; all of the rest if there is none. */
+/* Removes the text before the next tab, and the tab, from REST; everything if there is no tab. */
 static struct cairn_bytes take_field(struct cairn_bytes *rest)
 {
 	const char *tab = rest->length ? memchr(rest->data, '\t', rest->length) : NULL;

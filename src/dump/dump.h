@@ -11,15 +11,15 @@
 #include "process/life.h"
 
 enum cairn_dump_marks {
-	CAIRN_DUMP_FIRST = 1, /* of its process */
+	CAIRN_DUMP_FIRST = 1, /* the first of its process */
 	CAIRN_DUMP_HIGHEST = 2,
 	CAIRN_DUMP_NEWEST = 4,
-	CAIRN_DUMP_ALIVE = 8,  /* the process runs */
-	CAIRN_DUMP_KEPT = 16,  /* thinning leaves it */
-	CAIRN_DUMP_DROP = 32,  /* thinning takes it away */
-	CAIRN_DUMP_SEEN = 64,  /* the file is there */
-	CAIRN_DUMP_OOM = 128,  /* the process's last; the OOM killer then killed a process of its group */
-	CAIRN_DUMP_DAMAGED = 256, /* truncated: its writer, or the machine, stopped in the middle of it */
+	CAIRN_DUMP_ALIVE = 8,  /* the process is running */
+	CAIRN_DUMP_KEPT = 16,  /* thinning keeps it */
+	CAIRN_DUMP_DROP = 32,  /* thinning removes it */
+	CAIRN_DUMP_SEEN = 64,  /* the file exists */
+	CAIRN_DUMP_OOM = 128,  /* the last dump of its process; afterwards the OOM killer killed a process of its group */
+	CAIRN_DUMP_DAMAGED = 256, /* truncated: its writer, or the machine, stopped while writing it */
 };
 
 struct cairn_dump {
@@ -29,7 +29,7 @@ struct cairn_dump {
 	int64_t time_ns;          /* when it was taken, since 1970, by the current clock if possible */
 	int64_t uptime_ns;        /* the same on the monotonic clock, since the machine's start; 0 if unknown */
 	uint64_t memory;          /* anonymous memory of the process then, in bytes; 0 when unknown */
-	uint64_t sampled;         /* bytes of the sampled objects in it */
+	uint64_t sampled;         /* bytes of the sampled objects in the dump */
 	uint64_t group;           /* a hash of the control group's folder; 0 when unknown */
 	uint64_t kills;           /* OOM kills that the group had seen by then */
 	uint64_t size;            /* of the file */
@@ -49,18 +49,18 @@ bool cairn_dump_is_name(const char *name);
 /* Whether the open file is a regular file that begins like a heap dump. */
 bool cairn_dump_is_heap(int descriptor);
 
-/* Reads the open file into DUMP, whose name, size and modification time are filled in. Returns false if it is no heap dump or not
- * complete (yet): without its end, or written by jemalloc and changed less than a second before NOW_NS. A file without its end that has
- * not changed for ten minutes will never be complete: returns true, with the mark. */
+/* Reads the open file into DUMP, whose name, size and modification time are filled in. Returns false if the file is not a heap dump or not
+ * complete (yet): without its end, or written by jemalloc and changed less than a second before NOW_NS. A file without its end that has not
+ * changed for ten minutes will never be complete: returns true, with the mark CAIRN_DUMP_DAMAGED. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);
 
 /* Finds the control group of a dump whose `group` is not 0. */
 bool cairn_dump_find_group(int descriptor, char *out, size_t size);
 
-/* One line of the index: tab-separated, with a checksum in front. */
+/* Writes one line of the index: tab-separated, with a checksum in front. */
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out);
 
-/* False for a line that is damaged. */
+/* Returns false if the line is damaged. */
 bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump);
 
 #endif

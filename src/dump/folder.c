@@ -38,7 +38,7 @@ static int open_folder(const char *path)
 	return cairn_descriptor_adopt(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* For reading: the folder must be there. */
+/* Opens the folder for reading: it must exist. */
 static int open_existing(const struct cairn_folder *folder, struct cairn_error *error)
 {
 	int descriptor = open_folder(folder->path);
@@ -105,7 +105,7 @@ static bool publish(int folder, const char *temporary, const char *name)
 {
 	if (syscall(SYS_renameat2, folder, temporary, folder, name, 1 /* RENAME_NOREPLACE */) == 0)
 		return true;
-	if (errno != EINVAL && errno != ENOSYS && errno != EPERM) /* EPERM from a filter that does not know the call */
+	if (errno != EINVAL && errno != ENOSYS && errno != EPERM) /* EPERM comes from a seccomp filter that does not know the call */
 		return false;
 	if (linkat(folder, temporary, folder, name, 0) == 0) {
 		unlinkat(folder, temporary, 0);
@@ -186,7 +186,7 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 	return good;
 }
 
-/* Whether NAME still is the open file, and nobody has replaced it. */
+/* Whether NAME is still the open file, and has not been replaced. */
 static bool is_named(int folder, const char *name, int file)
 {
 	struct stat opened, named;
@@ -194,7 +194,7 @@ static bool is_named(int folder, const char *name, int file)
 	       opened.st_ino == named.st_ino;
 }
 
-/* A name that create_temporary gives. */
+/* Whether create_temporary may have given the name. */
 static bool is_temporary(const char *name)
 {
 	struct cairn_bytes rest = cairn_bytes_of(name);
@@ -203,7 +203,7 @@ static bool is_temporary(const char *name)
 	       cairn_text_decimal(&rest, &number) && cairn_bytes_equal(rest, cairn_bytes_of(".tmp"));
 }
 
-/* Removes NAME only if it is a heap dump, whatever else is known about it. False with errno; EINVAL if it is no dump. */
+/* Removes NAME only if it is a heap dump, whatever else is known about it. Returns false with errno; EINVAL if it is not a dump. */
 static bool remove_dump(int folder, const char *name, bool only_ours)
 {
 	int file = cairn_descriptor_adopt(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -283,7 +283,7 @@ static bool has_limits(const struct cairn_folder *folder)
 	return folder->limits.count || folder->limits.bytes || folder->limits.age_seconds;
 }
 
-/* How many bytes of free space would be missing with SIZE more on the disk. */
+/* How many bytes of free space would be missing if SIZE more were written to the disk. */
 static uint64_t lacking(int descriptor, const struct cairn_folder *folder, uint64_t size, uint64_t *available, uint64_t *floor)
 {
 	struct statvfs disk;
@@ -444,7 +444,7 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 		errno = EPERM;
 		return -1;
 	}
-	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the service may keep other things in the folder */
+	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the service may keep other files in the folder */
 		cairn_descriptor_close(file);
 		cairn_fail(error, "%.200s is not a dump", name);
 		errno = EINVAL;

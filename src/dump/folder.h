@@ -24,8 +24,8 @@ struct cairn_folder {
 
 /* Facts about a dump that it may not contain itself. All of them are optional. */
 struct cairn_folder_facts {
-	struct cairn_life process; /* whose dump it is; for one without a trailer */
-	int64_t time_ns;           /* when it was taken, since 1970; 0 for now; for one without a trailer */
+	struct cairn_life process; /* the process that was dumped; for a dump without a trailer */
+	int64_t time_ns;           /* when it was taken, since 1970; 0 for now; for a dump without a trailer */
 	uint64_t memory;           /* anonymous memory of the process, in bytes; 0 for what the trailer says */
 	const char *reason;        /* the reason: one word for the trigger, then details, such as "grow 20 MiB in 93 s"; NULL for none */
 	bool urgent;               /* the process may be killed at any moment: the dump is renamed before the disk has it */

@@ -1,11 +1,12 @@
-/* ledger.h - the layout of the ledger: the memory in which Cairn's sampler keeps its books.
+/* ledger.h - the layout of the ledger: the memory in which Cairn's sampler keeps its records.
  *
- * One block of fixed size, shared by the process that writes it and whoever holds its descriptor. It begins with a header, which says
- * where the areas lie and how large their records are; a reader takes those numbers from the header, never from this file.
- * doc/ledger.md describes all of it for other programs.
+ * The ledger is one block of fixed size, shared by the process that writes it and any process that holds its descriptor. It begins with a
+ * header that gives the positions of the areas and the sizes of their records; a reader takes these numbers from the header, never from
+ * this file. doc/ledger.md describes the layout for other programs.
  *
- * Nobody locks. A record is *claimed* by one compare-and-swap, filled, and *published* by one store, so at any instant, also that of
- * a SIGKILL, a record is either whole or visibly not. A live sample that changes has a sequence number besides, odd while it is written.
+ * There are no locks. A record is *claimed* by one compare-and-swap, filled, and *published* by one store, so at any moment, even that of a
+ * SIGKILL, a record is either complete or recognizably incomplete. A live sample that can change also has a sequence number, which is odd
+ * while it is being written.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_LEDGER_H
 #define CAIRN_DUMP_LEDGER_H
@@ -14,16 +15,16 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define CAIRN_LEDGER_MAGIC UINT64_C(0x72656764654c6e43) /* "CnLedger" in the order of memory */
+#define CAIRN_LEDGER_MAGIC UINT64_C(0x72656764654c6e43) /* "CnLedger" in memory order */
 
 enum {
 	CAIRN_LEDGER_VERSION = 1,
 	CAIRN_LEDGER_HEADER = 4096,
-	CAIRN_LEDGER_LIFETIMES = 32, /* of the histogram: the first is less than 2^14 ns, each of the others reaches twice as far */
+	CAIRN_LEDGER_LIFETIMES = 32, /* histogram classes: the first is below 2^14 ns, each of the others extends twice as far */
 	CAIRN_LEDGER_FIRST_LIFETIME = 14,
 	CAIRN_LEDGER_HEAPS = 64,     /* malloc is the first */
-	CAIRN_LEDGER_WINDOW = 32,    /* slots in a row, round the table, in one of which a sample is if it is there at all */
-	CAIRN_LEDGER_OBJECT = 256,   /* estimated objects are counted in parts of so many */
+	CAIRN_LEDGER_WINDOW = 32,    /* a sample, if there, is in one of this many consecutive slots, wrapping around the table */
+	CAIRN_LEDGER_OBJECT = 256,   /* estimated objects are counted in fractions of 1 / 256 */
 };
 
 /* COUNT records of SIZE bytes from OFFSET on. */
@@ -44,56 +45,56 @@ enum cairn_ledger_area_name {
 	CAIRN_LEDGER_AREAS,
 };
 
-/* What a key says of its sample. Any other value: a live sample; CAIRN_LEDGER_MOVING is set in it while realloc is at work on the
- * object, which counts as live until that has succeeded. */
+/* The state of a sample, in its key. Any other value means a live sample; CAIRN_LEDGER_MOVING is set in it while realloc is working on the
+ * object, which counts as live until realloc has succeeded. */
 enum { CAIRN_LEDGER_EMPTY = 0, CAIRN_LEDGER_BUSY = 1, CAIRN_LEDGER_MOVING = 1 };
 
-/* Numbers of highest points; a new ledger begins with the first. */
+/* Numbers of peaks; a new ledger starts with the first. */
 enum { CAIRN_LEDGER_SAVING = 1, CAIRN_LEDGER_FIRST_PEAK = 2 };
 
 struct cairn_ledger_sample {
 	_Atomic uint32_t sequence; /* odd while the rest is being written */
 	uint32_t stack;
-	uint32_t thread;           /* that allocated it */
+	uint32_t thread;           /* the thread that allocated it */
 	uint32_t heap;             /* 0 is malloc */
-	uint64_t address;          /* of a custom heap, the id it gave */
+	uint64_t address;          /* in a custom heap, the id that the heap gave */
 	uint64_t size;             /* as requested */
-	uint64_t period;           /* mean distance of samples, in bytes, when it was drawn */
+	uint64_t period;           /* mean distance between samples, in bytes, when it was taken */
 	int64_t birth_ns;          /* by the ledger's clock */
-	uint64_t objects;          /* how many objects it stands for, in parts of CAIRN_LEDGER_OBJECT */
-	uint32_t slack;            /* usable size beyond SIZE */
+	uint64_t objects;          /* the number of objects it stands for, in units of 1 / CAIRN_LEDGER_OBJECT */
+	uint32_t slack;            /* usable bytes beyond SIZE */
 	uint32_t reserved;
 };
 
 struct cairn_ledger_stack {
-	_Atomic uint64_t hash; /* 0 is free, 1 is being written, else it is whole; frames never change after that */
+	_Atomic uint64_t hash; /* 0 is free, 1 is being written, anything else is complete; frames never change after that */
 	uint32_t first, depth; /* in the frames */
-	/* Sums of estimates over the samples so far. What lives is the difference. Objects in parts of CAIRN_LEDGER_OBJECT. */
+	/* Sums of estimates over the samples so far; live memory is the difference. Objects are in units of 1 / CAIRN_LEDGER_OBJECT. */
 	_Atomic uint64_t allocated_samples, allocated_objects, allocated_bytes;
 	_Atomic uint64_t freed_samples, freed_objects, freed_bytes;
 	_Atomic uint64_t freed_elsewhere;            /* samples that another thread freed */
-	/* What thinning took from the sums of what lives, which are allocated less freed less this; signed, since a sample that stays then
-	 * stands for more. */
+	/* What thinning subtracted: live memory is allocated minus freed minus this. Signed, because a sample that remains stands for more
+	 * afterwards. */
 	_Atomic uint64_t thinned_samples, thinned_objects, thinned_bytes;
-	/* What lived at the highest point of this number, saved before the first change after it. Of any other number: nothing has changed
-	 * since the highest point. CAIRN_LEDGER_SAVING while it is written. */
+	/* What was live at the peak with this number, saved before the first change after it. With any other number, nothing has changed
+	 * since the peak. CAIRN_LEDGER_SAVING while it is being written. */
 	_Atomic uint64_t peak;
 	_Atomic uint64_t peak_samples, peak_objects, peak_bytes;
-	_Atomic uint32_t lifetimes[CAIRN_LEDGER_LIFETIMES]; /* samples freed, by how long they had lived */
+	_Atomic uint32_t lifetimes[CAIRN_LEDGER_LIFETIMES]; /* freed samples by lifetime */
 };
 
 struct cairn_ledger_module {
-	_Atomic uint32_t state; /* 0 free, 1 being written, 2 whole, 3 whole and unloaded since */
+	_Atomic uint32_t state; /* 0 free, 1 being written, 2 complete, 3 complete and unloaded since */
 	uint32_t id_length;
-	uint64_t start, end, offset; /* of an executable range: addresses, and the offset of its start in the file */
+	uint64_t start, end, offset; /* of an executable range: its addresses, and the file offset of its start */
 	uint8_t build_id[32];
 	uint32_t path, path_length; /* in the text */
 	uint64_t reserved;
 };
 
 struct cairn_ledger_thread {
-	_Atomic uint32_t state; /* 0 free, 1 being written, 2 whole */
-	uint32_t id;            /* the kernel's */
+	_Atomic uint32_t state; /* 0 free, 1 being written, 2 complete */
+	uint32_t id;            /* as in the kernel */
 	_Atomic uint64_t name[2]; /* 16 bytes, terminated */
 	int64_t birth_ns;
 };
@@ -103,23 +104,24 @@ enum cairn_ledger_mapping_kind {
 	CAIRN_LEDGER_MAPPING_ANONYMOUS, /* private memory */
 	CAIRN_LEDGER_MAPPING_SHARED,
 	CAIRN_LEDGER_MAPPING_FILE,
-	CAIRN_LEDGER_MAPPING_RESERVED,  /* addresses only: no access */
-	CAIRN_LEDGER_MAPPING_BREAK,     /* by brk or sbrk */
+	CAIRN_LEDGER_MAPPING_RESERVED,  /* only addresses, without access */
+	CAIRN_LEDGER_MAPPING_BREAK,     /* from brk or sbrk */
 	CAIRN_LEDGER_MAPPING_KINDS,
 };
 
 struct cairn_ledger_mapping {
-	_Atomic uint64_t start; /* 0 is free, 1 is being written, else it is whole */
+	_Atomic uint64_t start; /* 0 is free, 1 is being written, anything else is complete */
 	uint64_t length;
 	int64_t birth_ns;
 	uint32_t stack, thread, kind, reserved;
 };
 
-/* Memory at one moment. Bytes, all of them. */
+/* Memory at one moment, in bytes. */
 struct cairn_ledger_row {
-	_Atomic int64_t time_ns; /* by the ledger's clock; 0 for none, 1 while it is written */
+	_Atomic int64_t time_ns; /* by the ledger's clock; 0 for none, 1 while being written */
 	uint64_t resident;       /* of the process */
-	uint64_t usage, limit; /* of the control group that has the tightest limit; else the limit is the machine's memory, and no usage */
+	uint64_t usage, limit; /* of the control group with the tightest limit; without a group, the limit is the machine's memory, and
+			        * there is no usage */
 	uint64_t live;           /* estimated */
 	uint64_t allocated;      /* since sampling began, estimated */
 	uint64_t reserved[2];
@@ -128,40 +130,41 @@ struct cairn_ledger_row {
 struct cairn_ledger_header {
 	uint64_t magic;
 	uint32_t version;
-	_Atomic uint32_t ready; /* 1 once the header is whole */
+	_Atomic uint32_t ready; /* 1 once the header is complete */
 	uint64_t bytes;
 	struct cairn_ledger_area areas[CAIRN_LEDGER_AREAS];
 	/* The process. */
 	int32_t pid;
 	uint32_t boot;
-	uint64_t ticks;      /* its start, see process/life.h */
+	uint64_t ticks;      /* start of the process (process/life.h) */
 	int64_t start_ns;    /* since 1970; 0 when unknown */
-	int64_t clock_ns;    /* the ledger's clock (CLOCK_MONOTONIC) and */
-	int64_t wall_ns;     /* the time since 1970, of one instant */
+	int64_t clock_ns;    /* one moment by the ledger's clock (CLOCK_MONOTONIC) */
+	int64_t wall_ns;     /* the same moment, since 1970 */
 	char host[80], executable[256], command[256], service[128];
-	char heaps[CAIRN_LEDGER_HEAPS][32]; /* names, terminated; the first is malloc's and empty */
+	char heaps[CAIRN_LEDGER_HEAPS][32]; /* names, terminated; the first is malloc, and empty */
 	/* State and counts. */
-	_Atomic uint64_t period, first_period; /* in force now, and as it was asked for */
+	_Atomic uint64_t period, first_period; /* the current period, and the configured one */
 	_Atomic uint64_t active;
-	_Atomic int64_t active_ns, reset_ns; /* since 1970: sampling since, samples thrown away at; 0 for never */
+	_Atomic int64_t active_ns, reset_ns; /* since 1970: when sampling was switched on, and when samples were last discarded; 0 for
+					      * never */
 	_Atomic uint64_t live;               /* samples */
 	_Atomic uint64_t taken, freed;       /* samples */
-	_Atomic uint64_t replaced;           /* samples whose free was missed: their address was handed out again */
-	_Atomic uint64_t dropped, dropped_bytes; /* samples there was no room for, and the bytes they stand for */
-	_Atomic uint64_t thinned;                /* samples given up when the period was doubled, which the others now stand for */
-	_Atomic uint64_t stacks_lost;            /* samples whose stack there was no room for */
+	_Atomic uint64_t replaced;           /* samples whose free was missed: their address was allocated again */
+	_Atomic uint64_t dropped, dropped_bytes; /* samples for which there was no room, and the bytes that they stand for */
+	_Atomic uint64_t thinned;                /* samples dropped when the period was doubled; the others now stand for them */
+	_Atomic uint64_t stacks_lost;            /* samples with a stack for which there was no room */
 	_Atomic uint64_t stacks_used, frames_used, threads_used, threads_lost, modules_used, modules_lost, text_used;
 	_Atomic uint64_t doublings;
 	_Atomic int64_t doubled_ns;
 	_Atomic uint64_t allocated_bytes, freed_bytes; /* estimates */
-	_Atomic uint64_t highest_bytes;                /* the highest that lived at once */
-	_Atomic uint64_t thinned_bytes;                /* as of a stack, for all of them; signed */
-	_Atomic uint64_t peak;                         /* the number of the highest point so far */
-	_Atomic int64_t peak_ns;                       /* and when it was, by the ledger's clock; 0 for never */
+	_Atomic uint64_t highest_bytes;                /* the most that was live at once */
+	_Atomic uint64_t thinned_bytes;                /* as in a stack, for all stacks; signed */
+	_Atomic uint64_t peak;                         /* number of the latest peak */
+	_Atomic int64_t peak_ns;                       /* when it was, by the ledger's clock; 0 for never */
 	struct cairn_ledger_area mappings;             /* struct cairn_ledger_mapping */
-	_Atomic uint64_t mappings_used;                /* how many of its records were ever used */
-	_Atomic uint64_t mappings_lost, mappings_lost_bytes; /* for which there was no room */
-	char allocator[128];                           /* the object that malloc is in, terminated; "" for the program itself */
+	_Atomic uint64_t mappings_used;                /* number of its records that were ever used */
+	_Atomic uint64_t mappings_lost, mappings_lost_bytes; /* those for which there was no room */
+	char allocator[128];                           /* the file that contains malloc, terminated; "" for the program itself */
 };
 
 static_assert(sizeof(struct cairn_ledger_sample) == 64, "a cache line");

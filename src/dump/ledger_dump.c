@@ -23,7 +23,7 @@ int64_t cairn_ledger_newest(const struct cairn_ledger *ledger)
 	return newest;
 }
 
-/* What the header leaves out is left out. */
+/* Writes nothing if the header has no value. */
 static void write_text(struct cairn_buffer *out, const char *key, const char *value)
 {
 	if (value[0])
@@ -57,7 +57,7 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
-/* The memory of the process shortly before its end, and its limit. */
+/* Writes the memory of the process shortly before its end, and its limit. */
 static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
 	char name[40];
@@ -80,7 +80,7 @@ static int compare_rows(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* `# cairn history TIME RESIDENT USAGE LIMIT LIVE ALLOCATED`, in the order of time. A row that is in both rings stands here once. */
+/* Writes `# cairn history TIME RESIDENT USAGE LIMIT LIVE ALLOCATED`, in order of time. A row that is in both rings is written once. */
 static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
 	uint32_t most = cairn_ledger_count(ledger, CAIRN_LEDGER_HISTORY);

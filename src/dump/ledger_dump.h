@@ -1,7 +1,7 @@
-/* ledger_dump.h - a ledger that its process has left behind, as a whole dump: stacks, memory map, sections and trailer.
+/* ledger_dump.h - writes the ledger that a process has left behind as a complete dump: stacks, memory map, sections and trailer.
  *
- * The process can no longer be asked, so everything comes from the ledger, which may be anybody's bytes: what is wrong in it makes a dump
- * with less in it or an error, never more than CAIRN_LEDGER_DUMP_MOST bytes.
+ * The process no longer exists, so everything comes from the ledger, which may contain anything: errors in it lead to a dump with less in
+ * it, or to an error message, and never to more than CAIRN_LEDGER_DUMP_MOST bytes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_LEDGER_DUMP_H
 #define CAIRN_DUMP_LEDGER_DUMP_H
@@ -13,33 +13,33 @@
 #include "process/smaps.h"
 
 enum {
-	CAIRN_LEDGER_BYTES_MOST = 1 << 30, /* as large as the agent ever makes one */
+	CAIRN_LEDGER_BYTES_MOST = 1 << 30, /* the largest ledger that the agent makes */
 	CAIRN_LEDGER_DUMP_MOST = 1 << 30,
 };
 
 enum cairn_ledger_end_kind { CAIRN_LEDGER_END_UNKNOWN, CAIRN_LEDGER_END_CODE, CAIRN_LEDGER_END_SIGNAL };
 
-/* What is known of the last moment besides the ledger. All of it may be left out. */
+/* Facts about the last moment that are not in the ledger. All of them are optional. */
 struct cairn_ledger_end {
 	int64_t clock_ns;    /* the moment by the ledger's clock; 0 for that of the newest sample */
 	int64_t time_ns;     /* the same since 1970; 0 to derive it from the header */
-	int64_t uptime_ns;   /* and since the machine's start; 0 to leave it out */
-	const char *how;     /* it ended, in words; NULL for nothing */
+	int64_t uptime_ns;   /* the same since the machine's start; 0 to leave it out */
+	const char *how;     /* how it ended, in words; NULL for nothing */
 	enum cairn_ledger_end_kind kind;
 	int number;          /* the exit code or signal */
-	bool out_of_memory;  /* the OOM killer is inferred */
-	const struct cairn_smaps *smaps; /* its memory as the kernel told shortly before; NULL when unknown */
+	bool out_of_memory;  /* it was inferred that the OOM killer killed it */
+	const struct cairn_smaps *smaps; /* its memory as the kernel reported it shortly before; NULL when unknown */
 	int64_t smaps_before_ns;         /* how long before */
-	const struct cairn_memory_reading *reading; /* and its limits; NULL when unknown */
+	const struct cairn_memory_reading *reading; /* its limits; NULL when unknown */
 };
 
-/* The process that LEDGER says it is of. */
+/* The process that LEDGER claims to belong to. */
 struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger);
 
-/* The latest time of birth in LEDGER by its clock, at least that of its header: until then, at least, its process ran. */
+/* The latest birth in LEDGER by its clock, at least the time of its header: its process ran at least until then. */
 int64_t cairn_ledger_newest(const struct cairn_ledger *ledger);
 
-/* Appends the dump to OUT, which should have the maximum above. Uses pages of its own, no malloc. */
+/* Appends the dump to OUT, which should have the maximum above. Maps its own pages instead of calling malloc. */
 bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out,
 			     struct cairn_error *error);
 

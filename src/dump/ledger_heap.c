@@ -24,11 +24,11 @@ struct writer {
 	struct cairn_buffer *sections;
 	struct cairn_ledger_sample *live; /* in the order of their stacks */
 	size_t live_count, live_room;
-	uint32_t *starts; /* for each stack, the index of its first sample in `live`; and one more */
-	struct sum *threads; /* one for each of the ledger's */
+	uint32_t *starts; /* for each stack, the index of its first sample in `live`; one more at the end */
+	struct sum *threads; /* one for each thread of the ledger */
 	struct cairn_ledger_peak *peaks; /* one for each stack */
 	struct cairn_ledger_mapping *mappings; /* in the order of their stacks */
-	size_t mapping_count, mapping_at;      /* and those of which stack come next */
+	size_t mapping_count, mapping_at;      /* `mapping_at` is the first mapping of the stacks that are still to be written */
 	int64_t now_ns;
 	struct cairn_ledger_witness witness;
 };
@@ -51,7 +51,7 @@ static uint64_t whole(double value)
 	return value > 0 ? value < 0x1p62 ? (uint64_t)(value + 0.5) : (uint64_t)1 << 62 : 0;
 }
 
-/* OBJECTS and BYTES as written in a dump with period 1. */
+/* Writes OBJECTS and BYTES as in a dump with period 1. */
 static void write_pair(struct cairn_buffer *out, double objects, double bytes)
 {
 	double chance = objects > 0 ? cairn_exponential_chance(bytes / objects) : 1;
@@ -116,7 +116,7 @@ static size_t peaks_size(const struct writer *writer)
 	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS) + 1) * sizeof *writer->peaks;
 }
 
-/* What was live at the peak. If a running process reaches a higher one meanwhile, it is read again, a few times at most. */
+/* Collects what was live at the peak. If a running process reaches a new peak meanwhile, reads it again, a few times at most. */
 static void collect_peaks(struct writer *writer)
 {
 	enum { tries = 4 };
@@ -214,7 +214,8 @@ static void write_word(struct cairn_buffer *out, uint64_t value)
 	cairn_buffer_number(out, (int64_t)(value & INT64_MAX));
 }
 
-/* `# cairn live STACK SIZE SLACK PERIOD THREAD AGE HEAP [FREE REGIONS BYTES]`: the age in microseconds, and the slab it lies in. */
+/* `# cairn live STACK SIZE SLACK PERIOD THREAD AGE HEAP [FREE REGIONS BYTES]`: the age is in microseconds; the last three describe the slab
+ * that contains the object. */
 static void write_live(struct writer *writer, size_t stack, const struct cairn_ledger_sample *sample, const struct cairn_ledger_slab *slab)
 {
 	struct cairn_buffer *out = writer->sections;
@@ -234,7 +235,7 @@ static void write_live(struct writer *writer, size_t stack, const struct cairn_l
 	cairn_buffer_byte(out, '\n');
 }
 
-/* Samples FIRST to END, of one stack. The allocator is asked about many at a time. */
+/* Writes samples FIRST to END, which belong to one stack. Asks the allocator about many at a time. */
 static void write_lives(struct writer *writer, size_t stack, size_t first, size_t end)
 {
 	enum { batch = 128 };
@@ -245,7 +246,7 @@ static void write_lives(struct writer *writer, size_t stack, size_t first, size_
 		size_t count = 0;
 		next = end - first < batch ? end : first + batch;
 		for (size_t i = first; i < next; i++)
-			if (writer->live[i].heap == 0) /* what a custom heap calls its objects is no address */
+			if (writer->live[i].heap == 0) /* the ids of a custom heap are not addresses */
 				addresses[count++] = writer->live[i].address;
 		bool known = count > 0 && witness->find_slabs && witness->find_slabs(witness->context, addresses, count, slabs);
 		for (size_t i = first, at = 0; i < next; i++) {
@@ -295,8 +296,8 @@ static bool has_mappings(const struct writer *writer, uint32_t index)
 	return writer->mapping_at < writer->mapping_count && writer->mappings[writer->mapping_at].stack == index;
 }
 
-/* `# cairn mapping STACK BYTES THREAD AGE KIND [RESIDENT]`, for each of the stack INDEX: the age in microseconds, and what is resident of
- * it if that is known. */
+/* `# cairn mapping STACK BYTES THREAD AGE KIND [RESIDENT]`, for each mapping of the stack INDEX: the age is in microseconds; RESIDENT is
+ * the resident part, if known. */
 static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 {
 	static const char *const kinds[] = {"anonymous", "shared", "file", "reserved", "brk"};
@@ -373,12 +374,12 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
 	cairn_buffer_text(&heap->sections, CAIRN_LEDGER_SECTION);
 	size_t number = 0;
-	/* Forged stacks may share all frames there are: output ends when OUT is full. */
+	/* Forged stacks may all share the same frames: output ends when OUT is full. */
 	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++) {
 		if (cairn_ledger_get_stack(ledger, i, &stack) &&
 		    (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples || has_mappings(&writer, i)))
 			write_stack(&writer, number++, i, &stack);
-		while (has_mappings(&writer, i)) /* of a stack that is not whole */
+		while (has_mappings(&writer, i)) /* belongs to an incomplete stack */
 			writer.mapping_at++;
 	}
 	heap->samples = writer.live_count;

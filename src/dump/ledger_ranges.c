@@ -1,4 +1,4 @@
-/* ledger_ranges.c - the records of mappings as sorted ranges.
+/* ledger_ranges.c - turns the records of mappings into sorted ranges.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_ranges.h"
 
@@ -22,7 +22,7 @@ static void add(struct cairn_smaps_range *ranges, size_t *count, const struct ca
 		ranges[(*count)++] = (struct cairn_smaps_range){start, start + mapping->length};
 }
 
-/* Two that overlap are one record that is being changed, or somebody made them up. */
+/* Removes overlaps: these come from a record that is being changed, or from a forged ledger. */
 static void arrange(struct cairn_smaps_range *ranges, size_t count)
 {
 	uint64_t end = 0;

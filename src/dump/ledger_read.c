@@ -11,7 +11,7 @@ bool cairn_ledger_is(struct cairn_bytes bytes)
 	return magic == CAIRN_LEDGER_MAGIC;
 }
 
-/* The minimum size of a record of each area; later versions may append to it. */
+/* The minimum size of a record in each area; later versions may append fields. */
 static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
 	[CAIRN_LEDGER_KEYS] = sizeof(uint64_t),
 	[CAIRN_LEDGER_SAMPLES] = sizeof(struct cairn_ledger_sample),
@@ -49,7 +49,7 @@ bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, st
 	if (header->areas[CAIRN_LEDGER_KEYS].count != header->areas[CAIRN_LEDGER_SAMPLES].count)
 		return cairn_fail(error, "a ledger with %u keys for %u samples", header->areas[CAIRN_LEDGER_KEYS].count,
 				  header->areas[CAIRN_LEDGER_SAMPLES].count);
-	/* The ledger of an earlier version has no mappings. */
+	/* A ledger of an earlier version has no mappings. */
 	if (!fits(&header->mappings, sizeof(struct cairn_ledger_mapping), bytes.length))
 		ledger->header.mappings.count = 0;
 	/* Terminates texts within their arrays, whoever wrote them. */
@@ -67,7 +67,7 @@ static const char *record_at(const struct cairn_ledger *ledger, enum cairn_ledge
 	return index < area->count ? ledger->memory.data + area->offset + (uint64_t)index * area->size : NULL;
 }
 
-/* Copied word by word, so that a sequence number or a key is never torn. */
+/* Copies word by word, so that a sequence number or a key is never torn. */
 static void copy_words(void *to, const void *from, size_t size)
 {
 	for (size_t i = 0; i < size / 8; i++)
@@ -108,7 +108,7 @@ uint64_t cairn_ledger_peak_number(const struct cairn_ledger *ledger)
 	return atomic_load_explicit(&header->peak, memory_order_acquire);
 }
 
-/* Sums that are forged, or were read while they changed, may be negative. */
+/* Sums that are forged, or were read while changing, may be negative. */
 static uint64_t positive(uint64_t value)
 {
 	return (int64_t)value > 0 ? value : 0;

@@ -1,8 +1,8 @@
-/* ledger_read.h - reading a ledger (ledger.h), alive or left behind, as if it had been written by an enemy.
+/* ledger_read.h - reads a ledger (ledger.h), live or left behind, and trusts nothing in it.
  *
- * The ledger may change while it is read, and may be a file that somebody made up. So a record is copied first and then judged; what is
- * torn is left out; no count, offset or index in it is believed before it was compared with the size of the memory. Nothing allocates:
- * the agent reads its own ledger by these same functions.
+ * The ledger may change while it is read, and may be a forged file. So a record is first copied and then checked; torn records are left
+ * out; no count, offset or index is used before it has been checked against the size of the memory. Nothing here allocates: the agent reads
+ * its own ledger with the same functions.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_LEDGER_READ_H
 #define CAIRN_DUMP_LEDGER_READ_H
@@ -13,22 +13,22 @@
 
 struct cairn_ledger {
 	struct cairn_bytes memory;         /* borrowed */
-	struct cairn_ledger_header header; /* as of when it was opened */
+	struct cairn_ledger_header header; /* copied when it was opened */
 };
 
 /* Whether BYTES begin like a ledger. */
 bool cairn_ledger_is(struct cairn_bytes bytes);
 
-/* Fails where BYTES are no ledger, or one whose areas do not fit together. BYTES must outlive LEDGER. */
+/* Fails if BYTES are not a ledger, or one with areas that do not fit. BYTES must outlive LEDGER. */
 bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, struct cairn_error *error);
 
-/* How many records AREA has, used or not. */
+/* The number of records in AREA, used or not. */
 static inline uint32_t cairn_ledger_count(const struct cairn_ledger *ledger, enum cairn_ledger_area_name area)
 {
 	return ledger->header.areas[area].count;
 }
 
-/* Copies of whole records; false where INDEX has none. */
+/* Copies a complete record. Returns false if there is none at INDEX. */
 bool cairn_ledger_get_sample(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_sample *sample);
 bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_stack *stack);
 bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_module *module);
@@ -36,19 +36,19 @@ bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index,
 bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row);
 bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_thread *thread);
 
-/* What lived of one stack at the highest point. */
+/* What was live from one stack at the peak. */
 struct cairn_ledger_peak {
-	uint64_t samples, objects, bytes; /* objects in parts of CAIRN_LEDGER_OBJECT */
+	uint64_t samples, objects, bytes; /* objects in units of 1 / CAIRN_LEDGER_OBJECT */
 };
 
-/* The number of the highest point by now; what cairn_ledger_get_peak says is of that point if it still has this number afterwards. */
+/* The number of the latest peak. Results of cairn_ledger_get_peak belong to that peak if the number is still the same afterwards. */
 uint64_t cairn_ledger_peak_number(const struct cairn_ledger *ledger);
 
-/* False where INDEX has no whole stack, or nothing of it lived at the highest point NUMBER. */
+/* Returns false if there is no complete stack at INDEX, or if nothing of it was live at peak NUMBER. */
 bool cairn_ledger_get_peak(const struct cairn_ledger *ledger, uint32_t index, uint64_t number, struct cairn_ledger_peak *peak);
 
-/* The time since 1970 of the moment CLOCK_NS of the ledger's clock, by the clock as it was when the ledger was made; 0 where the header
- * has no such time. */
+/* Converts CLOCK_NS of the ledger's clock to the time since 1970, by the wall clock at the time the ledger was made; 0 if the header has no
+ * such time. */
 int64_t cairn_ledger_time(const struct cairn_ledger *ledger, int64_t clock_ns);
 
 /* One return address of STACK, innermost first; NUMBER must be less than its depth. */

@@ -105,7 +105,7 @@ static void read_index(struct reading *reading)
 	cairn_buffer_free(&text);
 }
 
-/* A file can be given any time; one before 1970 or after 2255 counts as 1970. */
+/* A file can have any time; one before 1970 or after 2255 counts as 1970. */
 static int64_t time_of(const struct timespec *time)
 {
 	return time->tv_sec < 0 || time->tv_sec > (int64_t)9000000000 ? 0 : cairn_time_ns(time);
@@ -145,7 +145,7 @@ static int compare_damage(const void *a, const void *b)
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
 }
 
-/* Moves truncated dumps, if any, behind the others. */
+/* Moves truncated dumps, if any, after the others. */
 static void set_damaged_apart(struct cairn_listing *listing)
 {
 	listing->bytes = listing->damaged_bytes = listing->damaged = 0;
@@ -185,7 +185,7 @@ static int compare(const void *a, const void *b)
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
 }
 
-/* Times of this boot are converted to the present wall clock, so that setting the clock does not change the order. */
+/* Converts times since this boot to the current wall clock, so that setting the clock does not change the order. */
 static void settle_times(struct cairn_listing *listing)
 {
 	uint32_t boot = cairn_life_boot();
@@ -197,8 +197,8 @@ static void settle_times(struct cairn_listing *listing)
 	}
 }
 
-/* jemalloc's own files name a PID but not its start: it is the process of that number that has been running since before, else the one
- * that wrote other dumps last before (or else first after) them. */
+/* jemalloc's own files name a PID, but not its start. They belong to the process with that PID if it has been running since before them,
+ * else to the process that wrote the last dumps before (or else the first after) them. */
 static void settle_lives(struct cairn_listing *listing)
 {
 	struct cairn_life running = {0};
@@ -224,7 +224,7 @@ static void settle_lives(struct cairn_listing *listing)
 	}
 }
 
-/* The end of the dumps from START on that belong to one process. */
+/* The end of the dumps, from START on, of one process. */
 static size_t end_of_process(const struct cairn_listing *listing, size_t start)
 {
 	size_t end = start + 1;
@@ -256,7 +256,7 @@ void cairn_listing_mark(struct cairn_listing *listing)
 	}
 }
 
-/* The number of kills in LAST's group as known next: at the first dump of a later process there, else now. False if unknown. */
+/* The next known number of kills in LAST's group: at the first dump of a later process in it, else now. Returns false if unknown. */
 static bool next_kills(const struct cairn_listing *listing, int folder, const struct cairn_dump *last, uint64_t *kills)
 {
 	const struct cairn_dump *next = NULL;
@@ -310,7 +310,7 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 	if (listing->room.failed)
 		return cairn_fail(error, "no memory to list the dump folder");
 	settle_times(listing);
-	cairn_sort(listing->dumps, listing->count, sizeof *listing->dumps, compare); /* lives that are not known come first */
+	cairn_sort(listing->dumps, listing->count, sizeof *listing->dumps, compare); /* unknown processes come first */
 	settle_lives(listing);
 	cairn_listing_mark(listing);
 	mark_fates(listing, descriptor);
@@ -327,10 +327,10 @@ void cairn_listing_forget_dropped(struct cairn_listing *listing)
 	remove_where(listing, CAIRN_DUMP_DROP, true);
 }
 
-/* When the last eight processes to end had their last dump, at the earliest. */
+/* The earliest of the last dumps of the eight processes that ended last. */
 static int64_t ended_since(const struct cairn_listing *listing)
 {
-	int64_t latest[ended_processes_kept] = {0}; /* falling */
+	int64_t latest[ended_processes_kept] = {0}; /* in descending order */
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
 		if (!(dump->marks & CAIRN_DUMP_NEWEST) || (dump->marks & CAIRN_DUMP_ALIVE) ||
@@ -351,7 +351,7 @@ struct moment {
 	uint32_t number;
 };
 
-/* The service of DUMP, a last moment: the part of its name before the PID. */
+/* The service of DUMP, which is a last moment: the part of its name before the PID. */
 static uint64_t service_of(const struct cairn_dump *dump)
 {
 	char pid[16];
@@ -392,7 +392,7 @@ static void mark_kept(struct cairn_listing *listing)
 		end = end_of_process(listing, start);
 		const struct cairn_dump *last = &listing->dumps[end - 1];
 		for (size_t i = start; i < end; i++)
-			if (cairn_dump_is_last_moment(&listing->dumps[i])) /* there is no second, however long ago it was */
+			if (cairn_dump_is_last_moment(&listing->dumps[i])) /* irreplaceable, however old it is */
 				listing->dumps[i].marks |= CAIRN_DUMP_KEPT;
 		if (!(last->marks & CAIRN_DUMP_ALIVE) && last->time_ns < since)
 			continue;
@@ -402,7 +402,7 @@ static void mark_kept(struct cairn_listing *listing)
 	}
 }
 
-/* What would remain in the folder, and what may remain. */
+/* What would remain in the folder, and the limits. */
 struct balance {
 	uint64_t count, bytes;
 	uint64_t count_most, bytes_most;
@@ -427,7 +427,7 @@ static void drop_moment(void *context, struct cairn_dump *dump)
 }
 
 struct candidate {
-	int64_t gap; /* between its neighbours in time, if it went */
+	int64_t gap; /* between its neighbours in time, if it is removed */
 	uint32_t number;
 };
 
@@ -441,7 +441,7 @@ static int compare_gaps(const void *a, const void *b)
 static size_t find_candidates(const struct cairn_listing *listing, size_t start, size_t end, struct candidate *candidates, size_t count)
 {
 	int64_t before = 0;
-	bool any = false, taken = false; /* a dump before this one; and that one is a candidate itself */
+	bool any = false, taken = false; /* there is an earlier dump; that dump is a candidate */
 	for (size_t i = start; i < end; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
 		if (dump->marks & CAIRN_DUMP_DROP)

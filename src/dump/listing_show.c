@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
-enum { shown_last_moments = 8 }; /* the newest, before all else */
+enum { shown_last_moments = 8 }; /* the newest, shown first */
 
-/* The last of a process that has ended. */
+/* Whether DUMP is the last of a process that has ended. */
 static bool is_last(const struct cairn_dump *dump)
 {
 	return dump->process.pid && (dump->marks & CAIRN_DUMP_NEWEST) && !(dump->marks & CAIRN_DUMP_ALIVE);
@@ -26,7 +26,7 @@ static void write_count(struct cairn_json *json, const char *key, uint64_t value
 		cairn_json_null(json, key);
 }
 
-/* How the process ended, of which this is the last moment. */
+/* How the process ended, from the dump of its last moment. */
 static struct cairn_bytes ending_of(const struct cairn_dump *dump)
 {
 	return cairn_text_trim(cairn_bytes_skip(cairn_bytes_of(dump->reason), sizeof CAIRN_DUMP_LAST));
@@ -107,7 +107,7 @@ static void write_process(const struct cairn_dump *dumps, size_t count, struct c
 				    last->marks & CAIRN_DUMP_OOM ? "gone, its group ran out of memory" : "gone");
 }
 
-/* What makes it worth keeping, in words. */
+/* Writes in words what makes the dump worth keeping. */
 static void write_marks(const struct cairn_dump *dump, struct cairn_buffer *out)
 {
 	const char *between = "  [";

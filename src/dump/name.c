@@ -1,4 +1,4 @@
-/* name.c - dump file names.
+/* name.c - parses and writes the names of dump files.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/name.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Takes the part after the last dot off NAME. */
+/* Removes the part after the last dot from NAME. */
 static struct cairn_bytes take_part(struct cairn_bytes *name)
 {
 	for (size_t i = name->length; i-- > 0 && name->data[i] != '/';)
@@ -47,7 +47,7 @@ const char *cairn_dump_name_occasion(char kind)
 	return kind == 'i' ? "interval" : kind == 'u' ? "gdump" : kind == 'm' ? "manual" : "final";
 }
 
-/* YYYY-mm-dd-HH-MM-SS at the start of TEXT, with any one of `-_T:` between the numbers. */
+/* Reads YYYY-mm-dd-HH-MM-SS at the start of TEXT, with one of `-_T:` between the numbers. */
 static bool take_date(struct cairn_bytes text, struct tm *date)
 {
 	static const struct {

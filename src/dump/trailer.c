@@ -1,4 +1,4 @@
-/* trailer.c - the trailer's lines, each `# cairn KEY VALUE`.
+/* trailer.c - reads the lines of a trailer, each `# cairn KEY VALUE`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trailer.h"
 
@@ -8,7 +8,7 @@
 
 static const char first_words[] = "# cairn trailer ";
 
-/* So many bytes of something else may follow a trailer. */
+/* This many bytes of something else may follow a trailer. */
 enum { foreign_most = 4096 };
 
 bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct cairn_bytes *value)
@@ -21,7 +21,7 @@ bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct
 	return true;
 }
 
-/* Takes the next line of the trailer from REST; KEY and VALUE are its parts. */
+/* Removes the next line of the trailer from REST; KEY and VALUE are its parts. */
 static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct cairn_bytes *value)
 {
 	struct cairn_bytes line;
@@ -31,8 +31,8 @@ static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct 
 	return false;
 }
 
-/* The first line of the trailer, or NULL. It is the last thing in a dump, which may be large, so that lines are looked at from the end, and
- * no further than they can belong to it. */
+/* The first line of the trailer, or NULL. The trailer is the last part of a dump, which may be large, so lines are searched from the end,
+ * and only as far as they can belong to the trailer. */
 static const char *find_start(struct cairn_bytes dump)
 {
 	const char *end = dump.data + dump.length;

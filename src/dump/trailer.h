@@ -1,4 +1,4 @@
-/* trailer.h - reading what Cairn's agent writes after a dump (doc/trailer.md): pure text in, borrowed facts out.
+/* trailer.h - parses what Cairn's agent writes after a dump (doc/trailer.md). All results borrow from the text.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_TRAILER_H
 #define CAIRN_DUMP_TRAILER_H
@@ -15,18 +15,18 @@ struct cairn_trailer {
 	uint64_t period;
 };
 
-/* Finds and reads the trailer of DUMP. False when there is none. Everything borrows from DUMP. */
+/* Finds and reads the trailer of DUMP. Returns false if there is none. Everything borrows from DUMP. */
 bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer);
 
-/* Takes one line of a trailer, `# cairn KEY VALUE`, apart. False for any other line. */
+/* Splits one line of a trailer, `# cairn KEY VALUE`. Returns false for any other line. */
 bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct cairn_bytes *value);
 
-/* The value of any line: KEY as in "stats.allocated", "opt.prof_accum", "smaps.rss". Empty when it is not there. */
+/* The value of any line, by its KEY: "stats.allocated", "opt.prof_accum", "smaps.rss". Empty if it is not there. */
 struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, const char *key);
-/* The same as a number, 0 when it is not there or not one. */
+/* The same as a number; 0 if it is missing or not a number. */
 uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key);
 
-/* The value of the next line with KEY: start with *POSITION = 0; false after the last. */
+/* The value of the next line with KEY. Start with *POSITION = 0; returns false after the last. */
 bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *key, struct cairn_bytes *value);
 
 /* One executable range of one module. */
@@ -36,9 +36,9 @@ struct cairn_trailer_module {
 	struct cairn_bytes path;
 };
 
-/* Walks the modules: start with *POSITION = 0; false at the end. */
+/* Iterates over the modules. Start with *POSITION = 0; returns false after the last. */
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
-/* The same for those that were unloaded before the dump was made. */
+/* The same for modules that were unloaded before the dump was made. */
 bool cairn_trailer_next_unloaded(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
 
 #endif

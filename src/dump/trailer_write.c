@@ -1,4 +1,4 @@
-/* trailer_write.c - the trailer's lines, each `# cairn KEY VALUE`.
+/* trailer_write.c - writes the lines of a trailer, each `# cairn KEY VALUE`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trailer_write.h"
 
@@ -56,7 +56,7 @@ void cairn_trailer_write_format(struct cairn_buffer *out, const char *key, const
 	cairn_trailer_write_text(out, key, value);
 }
 
-/* To the end of the line. */
+/* Writes PATH to the end of the line. */
 static void write_path(struct cairn_buffer *out, struct cairn_bytes path)
 {
 	for (size_t i = 0; i < path.length; i++)

@@ -1,4 +1,4 @@
-/* trigger.c - the rules and their syntax.
+/* trigger.c - applies the rules, and parses their syntax.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trigger.h"
 
@@ -11,7 +11,7 @@ static const int64_t second = CAIRN_SECOND_NS, usual_every = 600 * CAIRN_SECOND_
 static const int64_t longest_pause = 500000000, shortest_pause = 50000000;
 static const int64_t longest_wait = 300 * CAIRN_SECOND_NS; /* after a dump that could not be written, unless the distance is longer */
 
-/* The factor at which a rule about a share applies again: a little below it, so that memory near the share triggers it only once. */
+/* The factor at which a rule about a share is armed again: slightly below 1, so that memory near the share triggers it only once. */
 static const double rearm = 0.95;
 
 const struct cairn_trigger_rules cairn_trigger_usual = {
@@ -32,10 +32,10 @@ static int64_t span_of(const struct cairn_trigger_rules *rules)
 	return rules->every > 0 ? rules->every : usual_every;
 }
 
-/* Keeps the lowest reading of the part of the span that NOW is in, and the latest of equal ones. */
+/* Keeps the lowest reading of the part of the span that contains NOW; of equal readings, the latest. */
 static void keep_low(struct cairn_trigger *trigger, int64_t span, uint64_t memory)
 {
-	int64_t length = span / (CAIRN_TRIGGER_PARTS - 1) + 1, part = trigger->now / length + 1; /* the last one is never whole */
+	int64_t length = span / (CAIRN_TRIGGER_PARTS - 1) + 1, part = trigger->now / length + 1; /* the last part is always incomplete */
 	struct cairn_trigger_low *low = &trigger->lows[(uint64_t)part % CAIRN_TRIGGER_PARTS];
 	if (low->part != part || memory <= low->memory)
 		*low = (struct cairn_trigger_low){trigger->now, part, memory};
@@ -54,7 +54,7 @@ static void measure_growth(struct cairn_trigger *trigger, int64_t span, uint64_t
 	}
 }
 
-/* The speed of the last step, or half of the previous speed, so that one quiet reading does not hide fast growth. */
+/* The speed of the last step, but at least half of the previous speed, so that one quiet reading does not hide fast growth. */
 static void measure_speed(struct cairn_trigger *trigger, uint64_t memory, int64_t elapsed)
 {
 	if (elapsed <= 0)
@@ -115,7 +115,7 @@ static unsigned find_due(struct cairn_trigger *trigger, const struct cairn_trigg
 	return due;
 }
 
-/* When the rule REASON, which applies, may take a dump; not after `now` if at once. */
+/* When the rule REASON, which applies, may take a dump; at most `now` if it may do so at once. */
 static int64_t allowed_at(const struct cairn_trigger *trigger, int reason)
 {
 	return trigger->tried & 1U << reason ? trigger->tried_at[reason] + trigger->wait[reason] : trigger->now;
@@ -189,7 +189,7 @@ void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trig
 	trigger->due = 0;
 }
 
-/* The time until the share of the limit is reached at the present speed, or at one that a quiet process may reach at any moment. */
+/* The time until the share of the limit is reached at the current speed, or at a speed that a quiet process may reach at any moment. */
 static int64_t time_to_share(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
 			     const struct cairn_memory_reading *reading)
 {
@@ -264,7 +264,7 @@ void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cai
 	}
 }
 
-/* The words, and what each may be. */
+/* The keywords, and the kind of value that each takes. */
 enum kind { SIZE, SPAN, SHARE, SWITCH };
 
 static const struct word {

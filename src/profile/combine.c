@@ -1,4 +1,4 @@
-/* combine.c - sums and differences of profiles.
+/* combine.c - adds and subtracts profiles.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/combine.h"
 
@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-/* Where things of the part being added are in the sum. */
+/* Maps indices of the part being added to indices of the sum. */
 struct translation {
-	uint32_t *strings;   /* CAIRN_NONE until asked for */
+	uint32_t *strings;   /* CAIRN_NONE until needed */
 	uint32_t *modules;
-	uint32_t *mappings;  /* CAIRN_NONE until asked for */
-	uint32_t *functions; /* CAIRN_NONE until asked for */
-	uint32_t *locations; /* CAIRN_NONE until asked for */
-	uint32_t *labels;    /* label sets; CAIRN_NONE until asked for */
+	uint32_t *mappings;  /* CAIRN_NONE until needed */
+	uint32_t *functions; /* CAIRN_NONE until needed */
+	uint32_t *locations; /* CAIRN_NONE until needed */
+	uint32_t *labels;    /* label sets; CAIRN_NONE until needed */
 };
 
 static uint32_t string(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
@@ -23,7 +23,7 @@ static uint32_t string(struct cairn_combine *combine, const struct cairn_profile
 	return to->strings[id];
 }
 
-/* A build-id tells a file apart wherever it lies; without one, its path has to. */
+/* A build-id identifies a file whatever its path; without one, the path identifies it. */
 static uint32_t add_module(struct cairn_combine *combine, uint32_t path, uint32_t build_id)
 {
 	if (!build_id)
@@ -83,7 +83,7 @@ static uint32_t add_function(struct cairn_combine *combine, const struct cairn_p
 	return to->functions[id];
 }
 
-/* What makes a location itself: its place in a file; or, outside of files, its address and the names it came with. */
+/* A location is identified by its offset in a file or, outside files, by its address and the names it came with. */
 static uint64_t location_hash(const struct cairn_location *location, uint64_t offset, uint32_t module, const struct cairn_frame *frames)
 {
 	uint64_t hash = cairn_hash_mix(offset * 2 + location->is_call) ^ cairn_hash_mix(module);
@@ -171,7 +171,7 @@ static uint32_t find_sample(const struct cairn_combine *combine, uint64_t hash, 
 	return CAIRN_NONE;
 }
 
-/* COLUMNS says for each value of the sum which value of the part it is. */
+/* COLUMNS gives the value of the part that corresponds to each value of the sum. */
 static void add_samples(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to,
 			const uint32_t *columns, double factor)
 {
@@ -246,7 +246,7 @@ static void take_lists(struct cairn_combine *combine, const struct cairn_profile
 		cairn_profile_warn(sum, "%s", cairn_profile_string(part, part->warnings[i]));
 }
 
-/* Leaves in the sum only the values that PART has too, and finds them in it. */
+/* Drops the values of the sum that PART does not have, and finds the others in PART. */
 static bool match_values(struct cairn_profile *sum, const struct cairn_profile *part, uint32_t *columns, struct cairn_error *error)
 {
 	if (sum->kind != part->kind)
@@ -295,7 +295,7 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 			sum->mixed_periods = true;
 		if (part->period > sum->period)
 			sum->period = part->period;
-		/* What rests on samples in part has the errors of samples, if they are known at all. */
+		/* If one part was sampled and another was not, the sum has sampling errors, provided that the errors of both are known. */
 		if (part->unsampling != sum->unsampling)
 			sum->unsampling = has_known_errors(part) && has_known_errors(sum) ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_UNKNOWN;
 		take_lists(combine, part, &to);

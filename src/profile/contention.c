@@ -1,30 +1,30 @@
-/* contention.c - lock contention as gperftools' services and Go's mutex profiles of old write it.
+/* contention.c - reads lock contention as written by services with gperftools and by old Go mutex profiles.
  *
- *	--- contention:
- *	cycles/second = 2800000000
- *	sampling period = 100
- *	ms since reset = 60000
- *	   43227965  12 @ 0xbccc97 0xc61202 0x42ed5f
- *	(maps)
+ *  --- contention:
+ *  cycles/second = 2800000000
+ *  sampling period = 100
+ *  ms since reset = 60000
+ *     43227965  12 @ 0xbccc97 0xc61202 0x42ed5f
+ *  (maps)
  *
- * Cycles spent waiting, how often, and where; both stand for as many as the sampling period says. The count may be missing
- * (older writers): it is then one. Lines that are none of these are the memory map.
+ * A line has the cycles spent waiting, the number of waits, and the stack; the sampling period multiplies both numbers. Older writers leave
+ * out the count, which is then one. All other lines belong to the memory map.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 #include "profile/read.h"
 
 #include "base/text.h"
 
-/* What jeprof assumes where the file does not say. */
+/* What jeprof assumes if the file does not say. */
 static const double default_cycles_per_second = 2.8e9;
 
 struct contention {
 	struct cairn_profile *profile;
-	double cycles_per_second; /* 0 when not said */
+	double cycles_per_second; /* 0 if the file does not say */
 	double period;
 };
 
-/* "cycles/second = 2800000000": true for any line of that form. */
+/* Reads "cycles/second = 2800000000". Returns true for any line of that form. */
 static bool read_setting(struct contention *contention, struct cairn_bytes line)
 {
 	const char *equals = line.length && line.data[0] >= 'a' && line.data[0] <= 'z' ? memchr(line.data, '=', line.length) : NULL;

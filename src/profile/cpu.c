@@ -1,13 +1,12 @@
-/* cpu.c - gperftools' binary CPU profile (its cpuprofile-fileformat document).
+/* cpu.c - reads gperftools' binary CPU profile (described in its cpuprofile-fileformat document).
  *
- * Words of the writing machine's size and order. Header: 0, number of header words that follow (3 or more), version 0,
- * period in microseconds, 0. Records: how often, depth, that many addresses, leaf first. The record (0, 1, 0) ends
- * them; the memory map follows as text.
+ * The file consists of words with the size and byte order of the machine that wrote it. The header: 0, the number of header words that
+ * follow (3 or more), version 0, period in microseconds, 0. A record: a count, the depth, and that many addresses, leaf first. The record
+ * (0, 1, 0) ends the list; the memory map follows as text.
  *
- * The leaf is where the thread stood, all others are return addresses. Two artefacts of taking a stack in a signal
- * handler are undone as pprof does: a second frame that nearly all stacks share, up to twice, and a leaf that was
- * recorded twice. A profile of Cairn's agent has neither of them; its trailer names the period to the nanosecond and the
- * thread of each record.
+ * The leaf is the address at which the thread was interrupted; all others are return addresses. Two artefacts of taking a stack in a signal
+ * handler are removed, as in pprof: up to two second frames that nearly all stacks share, and a leaf that was recorded twice. A profile
+ * from Cairn's agent has neither; its trailer gives the period in nanoseconds and the thread of each record.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trailer.h"
 #include "profile/maps.h"
@@ -38,7 +37,7 @@ static uint64_t next_word(struct words *words)
 	return words->swapped ? __builtin_bswap32(word) : word;
 }
 
-/* Reads the header as words of one size and order; only the right one makes sense of it. */
+/* Reads the header as words of one size and byte order; it is valid only with the right ones. */
 static bool try_header(struct words *words, uint64_t *version, uint64_t *period_us)
 {
 	uint64_t zero = next_word(words), follow = next_word(words);
@@ -99,7 +98,7 @@ static void read_records(struct cairn_profile *profile, struct words *words)
 	cairn_cursor_fail(&words->in);
 }
 
-/* Takes the second frame out, by moving the leaf up into its place. */
+/* Removes the second frame by moving the leaf into its place. */
 static void drop_second(struct cairn_profile *profile, struct cairn_sample *sample)
 {
 	profile->stacks[sample->stack + 1] = profile->stacks[sample->stack];
@@ -107,7 +106,7 @@ static void drop_second(struct cairn_profile *profile, struct cairn_sample *samp
 	sample->depth--;
 }
 
-/* The second frame of all samples but one in 32, or CAIRN_NONE. */
+/* The second frame that all but one in 32 samples share, or CAIRN_NONE. */
 static uint32_t common_second(const struct cairn_profile *profile)
 {
 	uint32_t common = CAIRN_NONE;
@@ -150,7 +149,7 @@ static void drop_repeated_leaves(struct cairn_profile *profile)
 	}
 }
 
-/* `cpu.thread RECORDS TID NAME`: so many records, one after another, are of that thread. */
+/* `cpu.thread RECORDS TID NAME`: the next RECORDS records are from that thread. */
 static void label_threads(struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	const uint32_t thread_key = cairn_profile_text(profile, "thread"), id_key = cairn_profile_text(profile, "thread_id");
@@ -171,7 +170,7 @@ static void label_threads(struct cairn_profile *profile, const struct cairn_trai
 	}
 }
 
-/* What the agent lost on the way: the time shown is short of what was used. */
+/* Warns about time that the agent could not record: the profile shows less than was used. */
 static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trailer *trailer)
 {
 	uint64_t dropped = cairn_trailer_number(trailer, "cpu.dropped"), unwatched = cairn_trailer_number(trailer, "cpu.unwatched");
@@ -204,7 +203,7 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 				   reader->name);
 }
 
-/* Time again from how often, by the period in nanoseconds: the header has it in microseconds. */
+/* Computes times again from the counts, with the period in nanoseconds: the header has only microseconds. */
 static void correct_period(struct cairn_profile *profile, uint64_t period_ns)
 {
 	profile->period = (double)period_ns;

@@ -1,4 +1,4 @@
-/* filter.c - choosing samples.
+/* filter.c - removes samples that are not wanted.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/filter.h"
 
@@ -66,7 +66,7 @@ static void drop_locations(struct cairn_profile *profile)
 	}
 	profile->location_count = count;
 	for (size_t i = 0; i < profile->stack_count;
-	     i++) /* of samples that are gone, too: their numbers are those of others now, which nobody reads */
+	     i++) /* includes stacks of removed samples: their numbers are now wrong, but never read */
 		profile->stacks[i] = numbers[profile->stacks[i]];
 	free(numbers);
 }

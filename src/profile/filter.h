@@ -1,16 +1,17 @@
-/* filter.h - leaving out the samples of other threads, and those of no value.
+/* filter.h - removes the samples of other threads, and samples without values.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_FILTER_H
 #define CAIRN_PROFILE_FILTER_H
 
 #include "profile/profile.h"
 
-/* Keeps the samples of one thread: its number as jemalloc gives it, or its name. Fails, and names the threads there are,
- * when no sample is of that thread; the profile must have been read with split_threads. */
+/* Keeps the samples of one thread, given by the number that jemalloc assigned or by name. If no sample is from that thread, fails with a
+ * message that lists the threads. The profile must have been read with split_threads. */
 bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, struct cairn_error *error);
 
-/* Leaves out samples all of whose values are 0, and then locations that no stack has. Before anything is named, and not where what was
- * freed is kept by sample. Where none has a value all stay: that a profile is empty is said elsewhere, of those that never had a sample. */
+/* Removes samples with no value other than 0, and then locations that no stack uses. Call it before symbolizing, and not on a profile with
+ * `freed`, which is indexed by sample. If no sample has a value, all are kept: other code reports an empty profile, and takes one without
+ * samples for one that never had any. */
 void cairn_filter_empty(struct cairn_profile *profile);
 
 #endif

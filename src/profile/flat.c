@@ -1,21 +1,21 @@
-/* flat.c - heap profiles of one line a stack: gperftools, tcmalloc and its growth, jemalloc up to 3.6, Go's old text form.
+/* flat.c - reads heap profiles with one line for each stack: gperftools, tcmalloc and its growth, jemalloc up to 3.6, Go's old text form.
  *
- *	heap profile:   3:  1234 [  7:  9999] @ heap_v2/524288
- *	     1:      512 [     4:     2048] @ 0xc635c8 0x42ecc3
- *	MAPPED_LIBRARIES:
- *	(maps)
+ *  heap profile:   3:  1234 [  7:  9999] @ heap_v2/524288
+ *       1:      512 [     4:     2048] @ 0xc635c8 0x42ecc3
+ *  MAPPED_LIBRARIES:
+ *  (maps)
  *
- * The first pair of a line is what lives, the second all there ever was; each pair is un-sampled by itself, by the rule
- * that the word after the header's @ names:
+ * The first pair of a line is what is live, the second what was ever allocated. Each pair is un-sampled separately, by the rule for the
+ * word after the header's @:
  *
- *	heapprofile                     nothing was sampled
- *	heap_v2, heapz_v2, any _v2      Poisson, mean distance N; 128 KiB when N is missing or 0
- *	heap                            Poisson, mean distance N / 2: Go's text form, which prints twice its rate
- *	any other with "heap" in it     by ratio, mean distance N / 2: tcmalloc before 2007
- *	no word at all                  by ratio with 128 KiB if the header's pairs are equal, else nothing was sampled
- *	growth, anything else           nothing was sampled; these are requests to the system, never given back
+ *  heapprofile                     nothing was sampled
+ *  heap_v2, heapz_v2, any _v2      Poisson, mean distance N; 128 KiB if N is missing or 0
+ *  heap                            Poisson, mean distance N / 2: Go's text form, which prints twice its rate
+ *  any other with "heap" in it     by ratio, mean distance N / 2: tcmalloc before 2007
+ *  no word at all                  by ratio with 128 KiB if the header's pairs are equal, else nothing was sampled
+ *  growth, anything else           nothing was sampled; these are requests to the system, never returned
  *
- * jeprof reads "heap" by ratio too; Go has been its only writer for many years, and pprof reads it as we do.
+ * jeprof reads "heap" by ratio too, but Go has been its only writer for many years, and pprof reads it as Poisson.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 #include "profile/read.h"
@@ -34,7 +34,7 @@ struct flat {
 	struct cairn_profile *profile;
 	enum cairn_unsampling method;
 	uint32_t bytes_word; /* "bytes": both the key and the unit of the size label */
-	bool total_differs;  /* somewhere the second pair says more than the first */
+	bool total_differs;  /* in some line, the second pair is larger than the first */
 	size_t line_number;
 	size_t bad_lines, first_bad_line;
 };
@@ -172,7 +172,7 @@ static bool is_maps_mark(struct cairn_bytes line)
 	return cairn_bytes_start_with(line, "MAPPED_LIBRARIES:") || cairn_bytes_start_with(line, "--- Memory map:");
 }
 
-/* Reads stack lines up to the maps, which REST then starts at. */
+/* Reads stack lines up to the memory map. REST then starts at the map. */
 static void read_stacks(struct flat *flat, struct cairn_bytes *rest)
 {
 	struct cairn_bytes line;

@@ -1,4 +1,4 @@
-/* flat_write.c - see flat.c and symbolized.c, which read what is written here.
+/* flat_write.c - writes the formats that flat.c and symbolized.c read.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/flat_write.h"
 
@@ -11,7 +11,7 @@
 struct writer {
 	const struct cairn_profile *profile;
 	struct cairn_buffer *out;
-	uint32_t columns[4]; /* live objects and bytes, all objects and bytes; CAIRN_NONE for what the profile does not have */
+	uint32_t columns[4]; /* live objects and bytes, total objects and bytes; CAIRN_NONE for those that the profile does not have */
 };
 
 static bool find_columns(struct writer *writer, struct cairn_error *error)
@@ -29,13 +29,13 @@ static void write_counts(const struct writer *writer, const double *values)
 	int64_t counts[4];
 	for (int i = 0; i < 4; i++)
 		counts[i] = writer->columns[i] == CAIRN_NONE ? 0 : cairn_whole(rint(values[writer->columns[i]]));
-	/* Without counts of all there ever was, what lives stands for it. */
+	/* If the profile has no counts of all allocations, the live counts are written instead. */
 	bool has_all = writer->columns[3] != CAIRN_NONE;
 	cairn_buffer_format(writer->out, "%7lld: %8lld [%7lld: %8lld] @", (long long)counts[0], (long long)counts[1],
 			    (long long)counts[has_all ? 2 : 0], (long long)counts[has_all ? 3 : 1]);
 }
 
-/* The dump's own number of a location. Where there was none, one that no program has. */
+/* The address of a location as it was in the dump. A location without an address gets one that no program uses. */
 static uint64_t location_number(const struct cairn_profile *profile, uint32_t index)
 {
 	const struct cairn_location *location = &profile->locations[index];
@@ -95,7 +95,7 @@ bool cairn_flat_write(const struct cairn_profile *profile, struct cairn_buffer *
 	return true;
 }
 
-/* A line end would end the name, two dashes part names. C++'s operator-- is known to the readers. */
+/* A line end would end the name, and two dashes separate names. Readers know that the dashes of C++'s operator-- do not. */
 static void write_name(struct cairn_buffer *out, struct cairn_bytes name)
 {
 	for (size_t i = 0; i < name.length; i++) {
@@ -120,7 +120,7 @@ static void write_symbol(const struct writer *writer, uint64_t key, const struct
 	}
 }
 
-/* Readers look up the number of a leaf as it is and of a caller less one. */
+/* Readers look up the address of a leaf as it is, and that of a caller minus one. */
 static void write_symbols(const struct writer *writer)
 {
 	const struct cairn_profile *profile = writer->profile;
@@ -155,7 +155,7 @@ bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_bu
 	struct writer writer = {.profile = profile, .out = out};
 	if (!find_columns(&writer, error))
 		return false;
-	/* Some write a line "--- heap" here; gperftools' own reader does not know it, and all others do without. */
+	/* Some writers put a line "--- heap" here; gperftools' own reader does not know it, and no other reader needs it. */
 	cairn_symbolized_names(profile, NULL, out);
 	write_profile(&writer);
 	return true;

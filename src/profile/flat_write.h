@@ -1,7 +1,7 @@
-/* flat_write.h - a heap profile as gperftools' text, bare or with its names in front (`--- symbol`), for the tools that read those.
+/* flat_write.h - writes a heap profile as gperftools' text, bare or preceded by its names (`--- symbol`), for tools that read those.
  *
- * Values are estimates already, so the text says that nothing was sampled. Both fail, with a sentence, for a profile that is
- * not of memory, and the bare form also where there are no addresses.
+ * The values are already estimates, so the text says that nothing was sampled. Both forms fail with a message for a profile that is not a
+ * heap profile, and the bare form also if there are no addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_FLAT_WRITE_H
 #define CAIRN_PROFILE_FLAT_WRITE_H
@@ -9,13 +9,15 @@
 #include "base/buffer.h"
 #include "profile/profile.h"
 
-/* One line a stack, then the memory map. */
+/* Writes one line for each stack, then the memory map. */
 bool cairn_flat_write(const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error);
 
-/* The same after a section that names each address: readable anywhere, without the program. Names without an address get one. */
+/* The same after a section that names each address, so that it can be read anywhere without the program. Names without an address get
+ * one. */
 bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error);
 
-/* That section alone, for what PROFILE was read from to follow. PROGRAM is NULL for what the profile calls it. */
+/* Writes only that section; the caller appends the profile that PROFILE was read from. If PROGRAM is NULL, the profile names the
+ * program. */
 void cairn_symbolized_names(const struct cairn_profile *profile, const char *program, struct cairn_buffer *out);
 
 #endif

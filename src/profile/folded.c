@@ -1,10 +1,9 @@
-/* folded.c - collapsed stacks as text: "root;caller;leaf 123", the input of flame graph tools.
+/* folded.c - reads collapsed stacks: "root;caller;leaf 123", the input of flame graph tools.
  *
- * The text does not say what it counts: the value is called "samples" in "count", and who knows better says so in the
- * report. A file all of whose lines end in two numbers is the difference of two profiles as difffolded.pl writes it; it
- * gets the values "before" and "after", of which "after" is the default, as it is the one such graphs draw. Numbers may have
- * a sign, a fraction and an exponent. Frame names are taken as they are: blanks, numbers and marks such as _[i]
- * belong to them. Each name is one location without an address.
+ * The text does not say what it counts, so the value is "samples" in "count"; a report can be told otherwise. If every line ends in two
+ * numbers, the file is the difference of two profiles as difffolded.pl writes it, with the values "before" and "after"; "after" is the
+ * default, because flame graphs of such files draw it. Numbers may have a sign, a fraction and an exponent. Frame names are taken as they
+ * are: spaces, digits and marks such as _[i] belong to them. Each name is one location without an address.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/read.h"
 
@@ -14,12 +13,12 @@
 
 #include <stdlib.h>
 
-/* How much of a mapped file is read before it is let go of. */
+/* How much of a mapped file is read before its pages are released. */
 enum { release_step = 2 << 20 };
 
 struct folded {
 	struct cairn_profile *profile;
-	uint32_t *location_of; /* by the name's string id; CAIRN_NONE where that string is no frame yet */
+	uint32_t *location_of; /* by string id of the name; CAIRN_NONE if that string is not a frame yet */
 	size_t known, capacity;
 	struct guess *guesses; /* by location + 1; 0 is for the leaf */
 	size_t guess_count, guess_capacity;
@@ -27,8 +26,8 @@ struct folded {
 	size_t bad_lines, first_bad_line;
 };
 
-/* The frame that was read after a certain other the last time, its caller. Mostly it is there again, and then its text needs only
- * to be compared: no search for its end, no hash, no table. */
+/* The frame that came next, as its caller, the last time a certain frame was read. It mostly comes next again, and then comparing its text
+ * is enough, without a search for its end, a hash or a table lookup. */
 struct guess {
 	struct cairn_bytes name;
 	uint32_t location;
@@ -39,7 +38,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* All of TOKEN as a number: digits, at most with what strtod takes around them. */
+/* Parses all of TOKEN as a number: digits, or anything else that strtod accepts around them. */
 static bool parse_number(struct cairn_bytes token, double *number)
 {
 	uint64_t whole;
@@ -65,7 +64,7 @@ static bool parse_number(struct cairn_bytes token, double *number)
 	return digit && *end == 0 && *number - *number == 0;
 }
 
-/* Takes a number, and the blank before it, off the end of LINE. A second blank belongs to the last frame. */
+/* Removes a number, and the space before it, from the end of LINE. A second space belongs to the last frame. */
 static bool take_last_number(struct cairn_bytes *line, double *number)
 {
 	size_t start = line->length;
@@ -77,7 +76,7 @@ static bool take_last_number(struct cairn_bytes *line, double *number)
 	return true;
 }
 
-/* Whether every line that ends in a number ends in two. Ends at the first that does not, in most files at once. */
+/* Whether every line that ends in a number ends in two. Stops at the first line that does not; in most files, that is the first line. */
 static bool is_difference(struct cairn_bytes text)
 {
 	struct cairn_bytes line;
@@ -102,7 +101,7 @@ static uint32_t new_location(struct cairn_profile *profile, uint32_t name)
 	return location;
 }
 
-/* ID is the name's, among the strings. */
+/* The location of the frame with the name that has string id ID. */
 static uint32_t location_of(struct folded *folded, uint32_t id)
 {
 	if (id >= folded->known) {
@@ -124,7 +123,7 @@ static bool is_right(const struct guess *guess, struct cairn_bytes stack)
 	       memcmp(stack.data + stack.length - length, guess->name.data, length) == 0;
 }
 
-/* Takes the last frame off STACK. PREVIOUS is the place of the guess. */
+/* Removes the last frame from STACK. PREVIOUS is the index of the guess. */
 static uint32_t take_frame(struct folded *folded, struct cairn_bytes *stack, size_t previous)
 {
 	struct guess *guess = &folded->guesses[previous];
@@ -146,7 +145,7 @@ static uint32_t take_frame(struct folded *folded, struct cairn_bytes *stack, siz
 	return location;
 }
 
-/* From the end to the front, since stacks are leaf first. */
+/* Reads from the end of the line to its beginning, because stacks are leaf first. */
 static size_t read_frames(struct folded *folded, struct cairn_bytes stack)
 {
 	size_t depth = 0, previous = 0;

@@ -1,4 +1,4 @@
-/* heap.c - jemalloc's own dump, "heap_v2": a header, stacks with counts per thread, the memory map.
+/* heap.c - reads jemalloc's own dump, "heap_v2": a header, stacks with counts for each thread, the memory map.
  *
  *     heap_v2/524288
  *       t*: 28: 151552 [0: 0]
@@ -10,9 +10,9 @@
  *     MAPPED_LIBRARIES:
  *     5580-55ff r-xp 00000000 fd:01 1234 /usr/bin/service
  *
- * Numbers are un-sampled stack by stack. A stack's own line (t*) is the truth; those of its threads, which are rounded each for
- * itself, say only how it is divided among them, and are read only when asked for.
- * Longer than other files: the sections behind the map refer to the stacks above it by their number, so one reader keeps both.
+ * Numbers are un-sampled stack by stack. A stack's own line (t*) is authoritative. The lines of its threads are rounded separately; they
+ * only show how the stack is divided among threads, and are read only on request.
+ * This file is longer than others because the sections after the map refer to the stacks above it by number, so one reader keeps both.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
@@ -29,9 +29,9 @@
 #include <stdlib.h>
 
 enum { alloc_objects, alloc_space, inuse_objects, inuse_space };
-enum { labels_most = 5 }; /* of one sample: age, size, the thread's name and number, heap */
+enum { labels_most = 5 }; /* of one sample: age, size, name and number of the thread, heap */
 
-/* Which sample of the profile is that of a stack, or of one thread of it. */
+/* The sample of a stack, or of one thread of the stack. */
 struct piece {
 	size_t stack;
 	uint64_t thread;
@@ -46,23 +46,23 @@ struct parser {
 	size_t line_number;
 	struct cairn_map locations; /* dump address -> location */
 	struct cairn_map names;     /* thread -> string, from the header */
-	bool past_header;           /* an @ line was met */
+	bool past_header;           /* an @ line has been read */
 	double header_bytes; /* the header's own total, un-sampled */
-	double header_one;   /* what one sample of it stands for, or 0 where everything is recorded */
+	double header_one;   /* what one sample of it stands for; 0 if everything is recorded */
 	size_t depth;        /* of the stack being read */
-	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
-	bool stack_counted;  /* and has given a sample */
-	struct cairn_counts all; /* with threads kept apart: the stack's sum */
+	bool in_stack;       /* an @ line was read, and its stack is at the end of `stacks` */
+	bool stack_counted;  /* that stack has a sample */
+	struct cairn_counts all; /* if threads are kept apart: the sum of the stack */
 	bool has_all;
-	struct cairn_counts *threads; /* and what each of them has */
+	struct cairn_counts *threads; /* the counts of each thread */
 	size_t thread_count, thread_capacity;
 	size_t bad_lines;
 	size_t first_bad_line;
 	size_t uncounted;    /* stacks without a count line */
-	size_t stack_number; /* of @ lines so far */
+	size_t stack_number; /* @ lines so far */
 	struct piece *pieces; /* in the order of the dump */
 	size_t piece_count, piece_capacity;
-	double *slack; /* by sample: bytes beyond those that were requested */
+	double *slack; /* by sample: usable bytes beyond those requested */
 	size_t slack_count, slack_capacity;
 	uint32_t thread_key, thread_id_key;
 };
@@ -115,7 +115,7 @@ static uint32_t thread_labels(struct parser *in, uint64_t uid)
 	return cairn_profile_add_labels(profile, labels, name == CAIRN_NONE ? 1 : 2);
 }
 
-/* The stack stands at the end of `stacks`; a second sample of the same stack gets a copy of it. */
+/* The stack is at the end of `stacks`; a second sample with the same stack gets a copy of it. */
 static void add_sample(struct parser *in, const struct cairn_counts *counts, const double values[4])
 {
 	struct cairn_profile *profile = in->profile;
@@ -139,7 +139,7 @@ static void read_counts(struct parser *in)
 	} else if (!in->past_header) {
 		read_header_counts(in, &counts);
 	} else if (!in->in_stack) {
-		return; /* of a stack that could not be read */
+		return; /* belongs to a stack that could not be read */
 	} else if (!in->reader->options.split_threads) {
 		double values[4];
 		if (counts.is_all) {
@@ -155,8 +155,8 @@ static void read_counts(struct parser *in)
 	}
 }
 
-/* What the threads have of a stack. The estimate is that of the whole stack, and each thread has its part of what was seen of it: so a
- * stack has the same size whether or not its threads are kept apart. */
+/* Adds a sample for each thread of a stack. The whole stack is estimated, and divided among the threads by their sampled counts: so a stack
+ * has the same size whether or not its threads are kept apart. */
 static void add_threads(struct parser *in)
 {
 	double whole[4], sums[4] = {0}, values[4];
@@ -189,11 +189,11 @@ static uint32_t location_of(struct parser *in, uint64_t address)
 	return *known;
 }
 
-/* The addresses of an @ line, leaf first. False when one of them is not an address. */
+/* Reads the addresses of an @ line, leaf first. Returns false if one of them is not an address. */
 static bool read_stack(struct parser *in)
 {
 	in->at++;
-	/* "0x1 " is the shortest an address can be, so this is room enough. */
+	/* The shortest address is "0x1 ", so this is enough room. */
 	uint32_t *stack = cairn_profile_stack_room(in->profile, (size_t)(in->end - in->at) / 4 + 1);
 	size_t depth = 0;
 	for (;;) {
@@ -230,7 +230,7 @@ static void end_stack(struct parser *in)
 	in->thread_count = 0;
 }
 
-/* Reads lines up to the memory map and returns the map's text, which is empty when there is none. */
+/* Reads lines up to the memory map. Returns the text of the map, which is empty if there is none. */
 static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest, bool *cut)
 {
 	static const char maps[] = "MAPPED_LIBRARIES:";
@@ -264,7 +264,7 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 	return (struct cairn_bytes){"", 0};
 }
 
-/* Samples of a heap of the host's own carry its name, or its number where the trailer has none. */
+/* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if the trailer has no name. */
 static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_trailer *trailer)
 {
 	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
@@ -287,7 +287,7 @@ static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t he
 	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
 }
 
-/* A sample with the stack of WHOLE and these labels, that holds nothing yet. */
+/* Adds a sample with the stack of WHOLE and these labels, with all values 0. */
 static size_t add_sample_like(struct cairn_profile *profile, size_t whole, const struct cairn_label *labels, size_t count)
 {
 	struct cairn_sample like = profile->samples[whole];
@@ -300,7 +300,7 @@ static size_t add_sample_like(struct cairn_profile *profile, size_t whole, const
 	return sample;
 }
 
-/* Ages and sizes are kept apart in classes. Sizes are those of the page: up to a power of two. */
+/* Ages and sizes are split into classes. Size classes are those of the page: up to a power of two. */
 static int64_t size_class(uint64_t size)
 {
 	enum { last = 62 };
@@ -308,8 +308,8 @@ static int64_t size_class(uint64_t size)
 	return (int64_t)1 << (bits < last ? bits : last);
 }
 
-/* The sample that holds what is of the age and size of LIVE among that of the piece AT: one of its own with the same stack, made when it is
- * needed. PARTS has the numbers of those. */
+/* The sample for the age and size class of LIVE within piece AT. Each class has its own sample with the same stack, made on first use;
+ * PARTS holds their indices. */
 static size_t sample_of_class(struct parser *in, struct cairn_map *parts, size_t at, const struct cairn_live *live)
 {
 	const struct cairn_read_options *options = &in->reader->options;
@@ -334,7 +334,7 @@ static size_t sample_of_class(struct parser *in, struct cairn_map *parts, size_t
 	return *known = (uint32_t)add_sample_like(profile, in->pieces[at].sample, labels, count);
 }
 
-/* What is free in the slab of an object, shared among the objects that keep the slab from being given back. */
+/* An object's share of the free space in its slab, which is divided among the objects that keep the slab from being released. */
 static double fragmentation_of(const struct cairn_live *live)
 {
 	if (live->slab_regions == 0)
@@ -374,9 +374,8 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 	in->slack[sample] += objects * (double)live->slack;
 }
 
-/* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same
- * order, by
- * stack and thread. */
+/* A dump from Cairn's sampler lists its samples after the stacks; each is un-sampled by its own size and period. Stacks and samples are in
+ * the same order, by stack and thread. */
 static void read_live(struct parser *in, struct cairn_bytes section, const struct cairn_trailer *trailer)
 {
 	struct cairn_profile *profile = in->profile;
@@ -422,7 +421,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 				   strays);
 }
 
-/* What lived at the highest point in place of what lives now. */
+/* Replaces the current live counts with those at the peak. */
 static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted)
 {
 	struct cairn_profile *profile = in->profile;
@@ -450,7 +449,7 @@ static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted
 	profile->at_peak = true;
 }
 
-/* What the service mapped itself, of the KINDS that are asked for in place of its heap. Nothing of it is an estimate. */
+/* Replaces the heap with the ranges of the requested KINDS that the service mapped itself. These numbers are exact, not estimates. */
 static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned kinds)
 {
 	struct cairn_profile *profile = in->profile;
@@ -462,7 +461,7 @@ static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned 
 	}
 	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
 		profile->has_mapped = true;
-		/* Nothing of a reservation is resident, unless the service has changed its protection since. */
+		/* A reservation has no resident pages, unless the service has changed its protection since. */
 		double resident = mapped.has_resident			 ? (double)mapped.resident
 				  : mapped.kind == CAIRN_MAPPED_RESERVED ? 0
 									 : (double)mapped.bytes;
@@ -493,7 +492,7 @@ static void sum_freed(struct cairn_profile *profile, struct cairn_bytes section)
 		profile->freed_bytes += (double)freed.bytes;
 }
 
-/* Lines are in the order of the stacks, as the pieces are. */
+/* The lines are in the order of the stacks, like the pieces. */
 static void read_freed(struct parser *in, struct cairn_bytes section)
 {
 	struct cairn_profile *profile = in->profile;
@@ -508,7 +507,8 @@ static void read_freed(struct parser *in, struct cairn_bytes section)
 	}
 }
 
-/* The sum of the lifetimes of what was freed: its samples stand for equally many objects, and each for the middle of its class. */
+/* The sum of the lifetimes of freed objects: every sample stands for the same number of objects, with the middle of its class as
+ * lifetime. */
 static double sum_lifetimes(const struct cairn_freed *freed)
 {
 	double sum = 0;
@@ -517,7 +517,7 @@ static double sum_lifetimes(const struct cairn_freed *freed)
 	return freed->samples ? sum * (double)freed->objects / (double)freed->samples : 0;
 }
 
-/* What else Cairn's sampler knows, as values of their own. */
+/* Adds what else Cairn's sampler recorded as separate values. */
 static void add_values(struct parser *in)
 {
 	struct cairn_profile *profile = in->profile;
@@ -539,8 +539,8 @@ static void add_values(struct parser *in)
 	}
 }
 
-/* What lived at the highest point, and what is usable beyond what was requested, as values beside the usual ones. The former is known by
- * call path only: where threads are kept apart, samples without a thread hold it. */
+/* Adds the live counts at the peak, and the usable bytes beyond those requested, as values after the usual ones. The peak is known only by
+ * call path: if threads are kept apart, samples without a thread hold it. */
 static void add_peak_and_slack(struct parser *in, struct cairn_bytes section)
 {
 	struct cairn_profile *profile = in->profile;
@@ -572,7 +572,7 @@ static void read_history(struct cairn_profile *profile, struct cairn_bytes secti
 {
 	for (struct cairn_history_row row; cairn_history_next(&section, &row);) {
 		if (profile->history_count && row.time_ns <= profile->history[profile->history_count - 1].time_ns)
-			continue; /* out of order: somebody made it up */
+			continue; /* out of order: not written by Cairn */
 		cairn_array_room(profile->history, profile->history_count, profile->history_capacity);
 		profile->history[profile->history_count++] = row;
 	}
@@ -591,7 +591,7 @@ static void warn_of_losses(struct cairn_profile *profile, const char *name, cons
 				   (unsigned long long)stacks);
 }
 
-/* jemalloc rounds the header to whole samples when it has un-biased the stacks one by one, so the two may differ by one. */
+/* jemalloc un-biases the stacks one by one, then rounds the header to whole samples, so the totals may differ by one sample. */
 static void check_total(const struct parser *in)
 {
 	double total = cairn_profile_total(in->profile, inuse_space);
@@ -647,7 +647,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	bool has_trailer = cairn_trailer_read(maps, &trailer);
 	if (has_trailer)
 		cairn_profile_apply_trailer(profile, &trailer);
-	/* jeprof knows nothing of the section; its numbers are those of the lines. */
+	/* jeprof ignores this section; its numbers are those of the stack lines. */
 	struct cairn_bytes section = reader->options.as_jeprof ? (struct cairn_bytes){maps.data, 0} : cairn_live_section(maps);
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";

@@ -1,4 +1,4 @@
-/* live.c - lines `# cairn live`, `freed`, `peak`, `mapping` and `history`.
+/* live.c - reads lines of `# cairn live`, `freed`, `peak`, `mapping` and `history`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/live.h"
 
@@ -18,7 +18,7 @@ struct cairn_bytes cairn_live_section(struct cairn_bytes text)
 	return section;
 }
 
-/* COUNT numbers with blanks between. */
+/* Reads COUNT numbers separated by spaces. */
 static bool take_numbers(struct cairn_bytes *line, uint64_t *const *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* maps.c - reading memory maps, and finding the mapping of every address.
+/* maps.c - reads memory maps, and finds the mapping of every address.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* One line of a map. OFFSET is where in the file the range starts; PATH is empty for memory without a file. */
+/* One line of a map. OFFSET is the file offset of the start of the range; PATH is empty for memory without a file. */
 struct range {
 	uint64_t start;
 	uint64_t limit;
@@ -31,7 +31,7 @@ static struct cairn_bytes take_word(struct cairn_bytes *rest)
 	return word;
 }
 
-/* Memory that shows no file although the kernel gives it a name. */
+/* Memory without a file that the kernel gives a name. */
 static bool is_anonymous(struct cairn_bytes path)
 {
 	return cairn_bytes_start_with(path, "//anon") || cairn_bytes_start_with(path, "/anon_hugepage") ||
@@ -89,7 +89,8 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
-/* "build=/home/me" lets the paths of later lines begin with $build. One longer than any path is none: each use would cost its length. */
+/* After "build=/home/me", paths in later lines may begin with $build. A value longer than any path is ignored, because every use would copy
+ * it. */
 struct definition {
 	struct cairn_bytes name, value;
 };
@@ -104,7 +105,7 @@ static void note_definition(struct definition *definition, struct cairn_bytes li
 	}
 }
 
-/* Puts the value of DEFINITION in front of a path that begins with its name. */
+/* Replaces the name of DEFINITION at the start of a path with its value. */
 static void expand(struct cairn_profile *profile, const struct definition *definition, struct range *range)
 {
 	struct cairn_bytes name = definition->name, tail = cairn_bytes_skip(range->path, 1 + name.length);
@@ -143,7 +144,7 @@ static void add_range(struct cairn_profile *profile, const struct range *range)
 		.start = range->start, .limit = range->limit, .offset = range->offset, .module = module});
 }
 
-/* Text that was copied to huge pages has lost its file, but the lines around it still show the same one. */
+/* Code that was moved to huge pages has lost its file, but the lines before and after it still show the same file. */
 static void adopt(struct range *lost, const struct range *before, const struct range *after)
 {
 	if (lost->path.length > 0 || before->path.length == 0 || !cairn_bytes_equal(before->path, after->path))
@@ -163,8 +164,8 @@ static void note_process(struct cairn_profile *profile, const struct range *rang
 		profile->process = add_path(profile, range->path);
 }
 
-/* Whether LINE, the last of a map that is not blank, is a part of a line. The kernel ends every line, but text may have lost its last
- * line end on the way: a name in brackets shows that nothing else is missing. Comments are not the map's. */
+/* Whether LINE, the last non-empty line of a map, is incomplete. The kernel ends every line, but text may have lost its last line end on
+ * the way: a name in brackets shows that nothing else is missing. Comments are not part of the map. */
 static bool is_cut(struct cairn_bytes line, bool complete)
 {
 	struct range range;
@@ -180,7 +181,7 @@ static bool is_cut(struct cairn_bytes line, bool complete)
 
 bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 {
-	/* A window of three lines: a line is kept once the one after it is known. */
+	/* A window of three lines: a line is kept once the next one is known. */
 	struct range before = {.path = {"", 0}}, current = before, after;
 	struct definition definition = {0};
 	struct cairn_bytes line, last = {"", 0};

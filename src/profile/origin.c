@@ -1,4 +1,4 @@
-/* origin.c - a trailer's facts in the profile's own terms.
+/* origin.c - copies the facts of a trailer into a profile.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/origin.h"
 
@@ -15,8 +15,8 @@ static void take_build_id(struct cairn_profile *profile, const struct cairn_trai
 		profile->modules[module].build_id = cairn_strings_add(&profile->strings, from->build_id);
 }
 
-/* Addresses that no mapping of the dump's own map covers belong to the library that lay there before. Where another lies there now, what
- * is which cannot be told. */
+/* Addresses that the dump's own map does not cover belong to the library that was loaded there before. If another library is loaded there
+ * now, the two cannot be told apart. */
 static void add_unloaded(struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	struct cairn_trailer_module from;

@@ -1,10 +1,10 @@
-/* pprof_read.c - pprof's profile.proto, already unpacked from its gzip.
+/* pprof_read.c - reads pprof's profile.proto, already decompressed.
  *
- * Fields may come in any order and strings are named by index, so the message is walked once for the string table, the plain
- * numbers and where each kind of message lies, and then once per kind, those first that others refer to. What pprof
- * itself would refuse (an id that leads nowhere, a sample with too few values) is left out here, and said.
+ * Fields may come in any order, and strings are referred to by index. So the first pass collects the string table, plain numbers, and the
+ * position of each kind of message; then there is one pass for each kind, with kinds that others refer to first. Anything that pprof itself
+ * would reject (an unknown id, a sample with too few values) is left out with a warning.
  *
- * Addresses are as in the file: its writer has already taken one off return addresses.
+ * Addresses are used as they are: the writer of the file has already subtracted one from return addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/path.h"
 #include "profile/maps.h"
@@ -18,9 +18,9 @@
 
 enum { top_fields = PPROF_DOC_URL + 1 };
 
-static const int64_t exact_most = (int64_t)1 << 53; /* integers up to here survive in a double */
+static const int64_t exact_most = (int64_t)1 << 53; /* integers up to this are exact in a double */
 
-/* From the file's ids to our indices. Nearly all writers number from 1 on; others go by the map. */
+/* Maps the file's ids to our indices. Nearly all writers count from 1; other ids go through the map. */
 struct ids {
 	uint32_t *dense;
 	size_t dense_count;
@@ -28,7 +28,7 @@ struct ids {
 };
 
 struct span {
-	size_t begin, end; /* offsets of the first message of a kind and past the last */
+	size_t begin, end; /* offsets of the first message of a kind, and of the end of the last */
 	size_t count;
 };
 
@@ -40,7 +40,7 @@ struct pprof {
 	uint32_t *strings;            /* our string ids by index in the string table */
 	size_t string_count, string_capacity;
 	struct ids mappings, functions, locations;
-	uint32_t declared_values; /* may be more than a profile holds */
+	uint32_t declared_values; /* may be more than a profile can hold */
 
 	struct cairn_label *labels;
 	size_t label_capacity;
@@ -55,10 +55,10 @@ struct field {
 	uint64_t number;
 	enum cairn_wire wire;
 	uint64_t value;           /* of a varint */
-	struct cairn_bytes bytes; /* of a length-delimited field; of a varint, those it is made of */
+	struct cairn_bytes bytes; /* of a length-delimited field; the encoded bytes of a varint */
 };
 
-/* The next field of a message; false at its end, and where it is damaged. */
+/* Reads the next field of a message. Returns false at its end, and where it is damaged. */
 static bool next_field(struct cairn_cursor *in, struct field *field)
 {
 	if (cairn_cursor_left(in) == 0)
@@ -87,7 +87,7 @@ static bool next_field(struct cairn_cursor *in, struct field *field)
 	return !in->failed;
 }
 
-/* Calls READ for each field of one kind. */
+/* Calls READ for each field with that number and wire type. */
 static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire,
 		 void (*read)(struct pprof *, struct cairn_bytes bytes))
 {
@@ -99,7 +99,7 @@ static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire,
 			read(pprof, field.bytes);
 }
 
-/* Reads the plain numbers of a message, which has no fields past COUNT - 1 that matter, into VALUES. */
+/* Reads the plain numbers of a message into VALUES. Fields from COUNT on are ignored. */
 static void read_numbers(struct cairn_bytes message, uint64_t *values, size_t count)
 {
 	struct cairn_cursor in = cairn_cursor(message);
@@ -141,7 +141,7 @@ static uint32_t text_at(struct pprof *pprof, uint64_t index)
 	return 0;
 }
 
-/* Line numbers and the like: what cannot be one is none. */
+/* Line numbers and the like: values out of range become 0. */
 static uint32_t small(uint64_t value)
 {
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
@@ -234,7 +234,7 @@ static void read_function(struct pprof *pprof, struct cairn_bytes message)
 	ids_add(pprof, &pprof->functions, values[PPROF_FUNCTION_ID], cairn_profile_add_function(pprof->profile, &function));
 }
 
-/* Adds a line of a location to the COUNT frames already there, and returns how many there are now. */
+/* Adds a line of a location to the COUNT frames already read. Returns the new count. */
 static size_t read_line(struct pprof *pprof, struct cairn_bytes message, size_t count)
 {
 	uint64_t values[PPROF_LINE_COLUMN + 1] = {0};
@@ -272,7 +272,7 @@ static void read_location(struct pprof *pprof, struct cairn_bytes message)
 	ids_add(pprof, &pprof->locations, values[PPROF_LOCATION_ID], index);
 }
 
-/* A repeated number comes packed, many in one field, or as a field each. Either way its bytes are varints. */
+/* A repeated number is either packed, with many in one field, or has a field for each. In both forms, its bytes are varints. */
 static bool is_number(const struct field *field)
 {
 	return field->wire == CAIRN_WIRE_VARINT || field->wire == CAIRN_WIRE_BYTES;
@@ -281,7 +281,7 @@ static bool is_number(const struct field *field)
 static size_t read_stack(struct pprof *pprof, struct cairn_bytes ids, size_t depth)
 {
 	struct cairn_cursor in = cairn_cursor(ids);
-	/* Each id takes a byte at least. */
+	/* Each id takes at least one byte. */
 	uint32_t *room = cairn_profile_stack_room(pprof->profile, depth + cairn_cursor_left(&in));
 	while (cairn_cursor_left(&in) > 0) {
 		uint32_t location = ids_get(&pprof->locations, cairn_cursor_uleb(&in));
@@ -362,7 +362,7 @@ static enum cairn_profile_kind kind_of(const struct cairn_profile *profile)
 	return cairn_profile_find_value(profile, "cpu") != CAIRN_NONE ? CAIRN_PROFILE_CPU : CAIRN_PROFILE_OTHER;
 }
 
-/* What is not in a table: the numbers, and the texts they name. */
+/* Reads everything outside the tables: numbers, and the strings that they refer to. */
 static void read_head(struct pprof *pprof)
 {
 	struct cairn_profile *profile = pprof->profile;
@@ -420,7 +420,7 @@ static bool read_tables(struct pprof *pprof, const char *name, struct cairn_erro
 	ids_start(&pprof->functions, pprof->spans[PPROF_FUNCTION].count);
 	ids_start(&pprof->locations, pprof->spans[PPROF_LOCATION].count);
 	each(pprof, PPROF_MAPPING, CAIRN_WIRE_BYTES, read_mapping);
-	/* Id 0 is "no mapping", whatever the file says. */
+	/* Id 0 means "no mapping", whatever the file says. */
 	pprof->mappings.dense[0] = CAIRN_NONE;
 	each(pprof, PPROF_FUNCTION, CAIRN_WIRE_BYTES, read_function);
 	each(pprof, PPROF_LOCATION, CAIRN_WIRE_BYTES, read_location);

@@ -1,8 +1,7 @@
-/* pprof_write.c - encoding profile.proto by hand.
+/* pprof_write.c - encodes profile.proto.
  *
- * Samples are written first; what they use gets its number on first use, and the tables follow in the order of those
- * numbers, the string table last. When a budget is given and the result is over it, the whole is written again with fewer
- * samples of their own.
+ * Samples are written first. Whatever they refer to gets its number on first use, and the tables follow in the order of these numbers, the
+ * string table last. If the result exceeds a size limit, everything is written again with more samples merged.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/pprof_write.h"
 
@@ -19,7 +18,7 @@
 
 enum { varint_most = 10 };
 
-/* What the locations of a mapping turned out to have. */
+/* Which information the locations of a mapping have. */
 struct named {
 	size_t locations, with_names;
 	bool files, lines, inlines;
@@ -30,34 +29,34 @@ struct label_bytes {
 	bool encoded, has_size;
 };
 
-/* One attempt. The buffers grow without limit; the attempt is measured when it is complete. */
+/* One attempt. The buffers grow without limit; the size is checked when the attempt is complete. */
 struct writer {
 	const struct cairn_profile *profile;
 	const struct cairn_pprof_options *options;
 	struct cairn_arena arena;
 	struct cairn_buffer out;
-	struct cairn_buffer message;    /* the message that is being put together */
-	struct cairn_buffer line;       /* a message within it */
+	struct cairn_buffer message;    /* the message being built */
+	struct cairn_buffer line;       /* a message inside it */
 	struct cairn_buffer functions;  /* encoded as they are first used */
 	struct cairn_buffer strings;    /* the same */
 	struct cairn_buffer label_data; /* each label set in use, encoded once */
 	struct label_bytes *label_bytes;
-	struct cairn_buffer sample_labels; /* those of one sample, with its size */
-	uint32_t size_word;                /* "bytes", both the key and the unit of a size; CAIRN_NONE where no sizes are written */
+	struct cairn_buffer sample_labels; /* labels of one sample, with its size */
+	uint32_t size_word;                /* "bytes", both the key and the unit of a size; CAIRN_NONE if no sizes are written */
 	struct {
 		uint32_t objects, bytes;
 	} size_columns[2];
 
-	/* By our index; 0 has no number yet. */
+	/* By our index; 0 means that it has no number yet. */
 	uint32_t *string_numbers, *function_numbers, *location_numbers, *mapping_numbers;
 	uint32_t string_count, function_count, location_count, mapping_count;
-	size_t folded; /* samples that are merged into one */
-	uint32_t *locations; /* ours, in the order of their numbers; CAIRN_NONE is the one of the folded rest */
+	size_t folded; /* number of samples merged into one */
+	uint32_t *locations; /* our indices in the order of their numbers; CAIRN_NONE is the location of the merged samples */
 	struct named *named; /* by mapping */
 	double residual[CAIRN_VALUES_MAX];
 };
 
-/* Wire. */
+/* Wire format. */
 
 static size_t varint_size(uint64_t value)
 {
@@ -74,7 +73,7 @@ static char *put_varint(char *at, uint64_t value)
 
 /* Tables. */
 
-/* Bytes that are no UTF-8 become \xNN: paths and symbols may hold any, readers refuse them. */
+/* Bytes that are not valid UTF-8 become \xNN: paths and symbols may contain any bytes, but readers reject them. */
 static void append_valid(struct cairn_buffer *to, struct cairn_bytes text)
 {
 	while (text.length > 0) {
@@ -122,7 +121,7 @@ static uint32_t function_number(struct writer *writer, uint32_t index)
 	return writer->function_numbers[index] = writer->function_count;
 }
 
-/* A function the profile does not have: a made-up name. */
+/* Adds a function that is not in the profile, with a made-up name. */
 static uint32_t new_function(struct writer *writer, const char *name)
 {
 	struct cairn_buffer *to = &writer->line;
@@ -145,8 +144,7 @@ static uint32_t location_number(struct writer *writer, uint32_t location)
 	return writer->location_numbers[location];
 }
 
-/* VALUE as an integer: itself when it is one, else rounded, and what that takes off or adds is carried to the next sample,
- * so that the sum stays right. */
+/* VALUE as an integer. The rounding error is carried over to the next sample, so that the sum stays right. */
 static int64_t whole(struct writer *writer, uint32_t type, double value)
 {
 	if (!(fabs(value) < 0x1p63) || value == floor(value))
@@ -160,8 +158,8 @@ static void encode_label(struct writer *writer, const struct cairn_label *label,
 {
 	struct cairn_buffer *to = &writer->line;
 	if (!label->key)
-		return; /* strict readers refuse the whole file */
-	/* A number that is 0 and has no unit would read as no label at all. */
+		return; /* strict readers reject the whole file otherwise */
+	/* A number 0 without a unit would be read as no label at all. */
 	uint32_t unit = label->is_number && label->number == 0 && !label->unit ? label->key : label->unit;
 	cairn_protobuf_number(to, PPROF_LABEL_KEY, string_number(writer, label->key));
 	cairn_protobuf_number(to, PPROF_LABEL_TEXT, string_number(writer, label->text));
@@ -189,8 +187,8 @@ static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
 	return bytes->length ? (struct cairn_bytes){writer->label_data.data + bytes->offset, bytes->length} : (struct cairn_bytes){0};
 }
 
-/* The size class of jemalloc nearest to SIZE: four to each doubling. Means of the same objects differ from dump to dump; with sizes
- * that did so, readers would not see that two stacks are the same. */
+/* jemalloc's size class nearest to SIZE: four classes for each doubling. The mean size of the same objects differs from dump to dump;
+ * without rounding, readers would take equal stacks for different ones. */
 static int64_t nearest_class(double size)
 {
 	double step = 16;
@@ -199,7 +197,7 @@ static int64_t nearest_class(double size)
 	return size <= 12 ? 8 : (int64_t)(floor(size / step + 0.5) * step);
 }
 
-/* The size of the objects of a sample: of those that live or, where none does, of all. 0 where that is not known. */
+/* The mean size of a sample's live objects or, if there are none, of all its objects. 0 if unknown. */
 static int64_t size_of(const struct writer *writer, const double *values)
 {
 	for (int i = 0; i < 2; i++) {
@@ -237,7 +235,7 @@ static struct cairn_bytes all_labels(struct writer *writer, const struct cairn_s
 	return cairn_buffer_bytes(&writer->sample_labels);
 }
 
-/* STACK holds location numbers. The only loop over all frames of a profile, hence by hand. */
+/* STACK holds location numbers. Encoded by hand, because this is the only loop over all frames of a profile. */
 static void write_sample(struct writer *writer, const uint32_t *stack, size_t depth, const double *values,
 			 struct cairn_bytes labels)
 {
@@ -272,7 +270,7 @@ static void write_sample(struct writer *writer, const uint32_t *stack, size_t de
 	writer->out.length += (size_t)(at - room) + labels.length;
 }
 
-/* Writes the samples that KEEP says, all when it is NULL, and the sum of the others as one. */
+/* Writes the samples marked in KEEP (all if it is NULL), and the sum of the others as one sample. */
 static void write_samples(struct writer *writer, const bool *keep)
 {
 	const struct cairn_profile *profile = writer->profile;
@@ -330,7 +328,7 @@ static bool may_be_program(struct cairn_bytes path)
 	       !cairn_bytes_start_with(path, "/memfd:");
 }
 
-/* Readers take the first mapping for the program. */
+/* Readers take the first mapping for the main program. */
 static size_t main_mapping(const struct cairn_profile *profile)
 {
 	for (size_t i = 0; i < profile->mapping_count; i++)
@@ -348,7 +346,7 @@ static void write_mapping(struct writer *writer, size_t index)
 	const struct cairn_module *module = &writer->profile->modules[mapping->module];
 	const struct named *named = &writer->named[index];
 	struct cairn_buffer *to = &writer->message;
-	/* All or nothing: a reader that finds has_functions set looks nothing up in this mapping any more. */
+	/* All or nothing: if has_functions is set, readers look up nothing more in this mapping. */
 	bool with_names = writer->options->names != CAIRN_PPROF_NAMES_NONE;
 	bool complete = with_names && named->locations > 0 &&
 			(writer->options->names == CAIRN_PPROF_NAMES_ALL || named->with_names == named->locations);
@@ -414,7 +412,7 @@ static void write_location(struct writer *writer, uint32_t number, const struct 
 		cairn_protobuf_number(to, PPROF_LOCATION_MAPPING,
 				      location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
 		cairn_protobuf_number(to, PPROF_LOCATION_ADDRESS, location->address);
-		/* Text without addresses has nothing but its names. */
+		/* Locations without an address always keep their names, because they have nothing else. */
 		bool has_address = location->mapping != CAIRN_NONE || location->address != 0;
 		for (uint32_t i = 0; i < location->frame_count && (names != CAIRN_PPROF_NAMES_NONE || !has_address); i++) {
 			const struct cairn_frame *frame = &profile->frames[location->first_frame + i];
@@ -427,7 +425,7 @@ static void write_location(struct writer *writer, uint32_t number, const struct 
 	cairn_protobuf_message(&writer->out, PPROF_LOCATION, to);
 }
 
-/* The whole. */
+/* The whole profile. */
 
 static void write_value_type(struct writer *writer, unsigned field, struct cairn_value_type type)
 {
@@ -483,7 +481,7 @@ static void write_all(struct writer *writer, const bool *keep)
 	cairn_buffer_append(&writer->out, writer->strings.data, writer->strings.length);
 }
 
-/* One attempt, onto the empty buffer ENCODED. */
+/* Makes one attempt, into the empty buffer ENCODED. */
 static void attempt(const struct cairn_profile *profile, const struct cairn_pprof_options *options, const bool *keep,
 		    struct cairn_buffer *encoded)
 {
@@ -531,7 +529,7 @@ static struct ranked *rank(const struct cairn_profile *profile)
 	return ranked;
 }
 
-/* Fewer and fewer samples until the budget is met. COUNT is how many may stay themselves. */
+/* Tries with fewer and fewer separate samples, COUNT at first, until the size limit is met. */
 static bool write_largest(const struct cairn_profile *profile, const struct cairn_pprof_options *options, size_t count,
 			  struct cairn_buffer *encoded)
 {
@@ -547,7 +545,7 @@ static bool write_largest(const struct cairn_profile *profile, const struct cair
 		fits = !options->bytes_most || encoded->length <= options->bytes_most;
 		if (fits || count == 0)
 			break;
-		/* A little under what proportion says, since the parts that do not shrink weigh more then. */
+		/* Slightly fewer than in proportion, because the parts that do not shrink now weigh more. */
 		size_t next = (size_t)((double)count * 0.95 * (double)options->bytes_most / (double)encoded->length);
 		count = next < count ? next : count - 1;
 	}

@@ -1,4 +1,4 @@
-/* profile.c - building a profile piece by piece, and small questions about it.
+/* profile.c - builds a profile piece by piece, and answers simple questions about it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/profile.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* More sentences than a person reads; a dump may bring as many of its own as it likes. */
+/* More than anybody reads; a dump may bring any number of its own. */
 enum { warnings_most = 100 };
 
 void cairn_profile_init(struct cairn_profile *profile)
@@ -322,7 +322,7 @@ double cairn_profile_total(const struct cairn_profile *profile, uint32_t value)
 	return total;
 }
 
-/* Closes the gap that column VALUE of COUNT numbers leaves, WIDTH of them in a row; returns how many stay. */
+/* Removes column VALUE from rows of WIDTH numbers, COUNT numbers in total. Returns how many numbers are left. */
 static size_t drop_column(double *numbers, size_t count, uint32_t width, uint32_t value)
 {
 	size_t to = 0;
@@ -351,7 +351,7 @@ bool cairn_profile_append_value(struct cairn_profile *profile, const char *type,
 	cairn_profile_add_value_type(profile, type, unit);
 	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, profile->sample_count * (width + 1),
 					      sizeof *profile->values);
-	for (size_t i = profile->sample_count; i-- > 0;) { /* from the last on: each moves up */
+	for (size_t i = profile->sample_count; i-- > 0;) { /* from the last row on, because each moves up */
 		memmove(profile->values + i * (width + 1), profile->values + i * width, width * sizeof *profile->values);
 		profile->values[i * (width + 1) + width] = 0;
 	}

@@ -1,14 +1,12 @@
-/* profile.h - the one struct of the program: what a dump says, in a form every later stage reads.
+/* profile.h - the central struct of the program: the contents of a dump, in the form that all later stages read.
  *
- * A profile has *value types* (what is counted: live bytes, allocated objects, CPU time), *samples* (a stack and one
- * value of each type), *locations* (the addresses stacks are made of), *mappings* (where modules lay in memory) and
- * *modules* (the files themselves). Once named, a location has *frames*: the function it is in and those inlined there,
- * innermost first.
+ * A profile has *value types* (what is counted: live bytes, allocated objects, CPU time), *samples* (a stack and one value of each type),
+ * *locations* (the addresses in stacks), *mappings* (where modules were in memory) and *modules* (the files themselves). Once named, a
+ * location has *frames*: the function at that address and those it is inlined into, innermost first.
  *
- * Numbers are estimates of the truth, already un-sampled line by line; `sampled` keeps beside them how many samples
- * they rest on. Everything refers to everything else by index. A location is the same location in two profiles when
- * its module is the same file (by build-id, else by path) and its offset in that file is the same, so dumps of
- * different runs of one program can be added and compared although each run lies elsewhere in memory.
+ * Values are estimates, already un-sampled line by line; `sampled` holds the number of samples behind them. All references are indices.
+ * Locations of two profiles are the same if their modules are the same file (by build-id, else by path) and their offsets in the file are
+ * equal, so dumps of different runs can be added and compared although each run has other addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_PROFILE_H
 #define CAIRN_PROFILE_PROFILE_H
@@ -23,8 +21,8 @@
 enum { CAIRN_VALUES_MAX = 16 };
 
 enum cairn_profile_kind {
-	CAIRN_PROFILE_HEAP,   /* live, and perhaps all, allocations */
-	CAIRN_PROFILE_GROWTH, /* memory obtained from the system; never given back */
+	CAIRN_PROFILE_HEAP,   /* live allocations, and perhaps all allocations */
+	CAIRN_PROFILE_GROWTH, /* memory obtained from the system; never returned */
 	CAIRN_PROFILE_CPU,
 	CAIRN_PROFILE_CONTENTION, /* waiting for locks */
 	CAIRN_PROFILE_OTHER, /* folded text, or a pprof of something else */
@@ -36,21 +34,21 @@ struct cairn_value_type {
 	uint32_t unit;
 };
 
-/* One file that code came from, or a pseudo file such as [vdso]. */
+/* A file that code was loaded from, or a pseudo file such as [vdso]. */
 struct cairn_module {
-	uint32_t path;     /* as in the dump, without " (deleted)"; 0 when the memory had no file */
+	uint32_t path;     /* as in the dump, without " (deleted)"; 0 if the memory had no file */
 	uint32_t build_id; /* lower-case hex; 0 when not known */
 	bool deleted;      /* the dump said that the file had been removed or replaced */
 };
 
-/* One stretch of memory that showed a module. file offset = address - start + offset. */
+/* A range of memory where a module was mapped. file offset = address - start + offset. */
 struct cairn_mapping {
 	uint64_t start;
 	uint64_t limit;
 	uint64_t offset;
 	uint32_t module;
-	uint64_t link_bias; /* link-time address = file offset + this; 0 until the file was seen, and for most files */
-	/* What a pprof file said it had already resolved; kept so that reading and writing lose nothing. */
+	uint64_t link_bias; /* link-time address = file offset + this; 0 for most files, and until the file has been read */
+	/* What a pprof file declared as already resolved; kept so that reading and writing lose nothing. */
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
 
@@ -68,11 +66,11 @@ struct cairn_frame {
 };
 
 struct cairn_location {
-	uint64_t address;     /* an address inside the instruction: of a call, one before the return address */
-	uint32_t mapping;     /* CAIRN_NONE where nothing was mapped, or the profile has no addresses */
+	uint64_t address;     /* an address inside the instruction: for a call, the return address minus one */
+	uint32_t mapping;     /* CAIRN_NONE if nothing was mapped there, or if the profile has no addresses */
 	uint32_t first_frame; /* in frames, innermost first */
 	uint32_t frame_count; /* 0 until named */
-	bool is_call;         /* the dump's own number was address + 1 */
+	bool is_call;         /* the address in the dump was ADDRESS + 1 */
 	bool is_folded;       /* pprof: several functions at this address were folded into one */
 };
 
@@ -106,46 +104,46 @@ struct cairn_thread {
 struct cairn_profile {
 	struct cairn_strings strings;
 	enum cairn_profile_kind kind;
-	const char *format; /* what was read, for a person: "jemalloc heap_v2"; a literal */
+	const char *format; /* the format that was read, for messages: "jemalloc heap_v2"; a literal */
 
 	struct cairn_value_type value_types[CAIRN_VALUES_MAX];
 	uint32_t value_count;
-	uint32_t default_value; /* which value a report shows when not told */
+	uint32_t default_value; /* the value that reports show by default */
 
 	struct cairn_value_type period_type;
-	double period;      /* mean distance of samples in its unit; 0 when not known, 1 when everything was recorded */
-	enum cairn_unsampling unsampling; /* how the values were made; what is not known has no errors to show */
-	bool cut;           /* the dump ended before its end: what it does not show may have been there */
-	bool base_within;   /* the base that was subtracted is an earlier dump of the same process, and not scaled */
-	bool mixed_periods; /* parts with different periods were added up; each was un-sampled with its own */
+	double period;      /* mean distance between samples in its unit; 0 when not known, 1 when everything was recorded */
+	enum cairn_unsampling unsampling; /* how the values were estimated; UNKNOWN means that no errors can be shown */
+	bool cut;           /* the dump was truncated: what it does not show may have been there */
+	bool base_within;   /* the subtracted base is an earlier dump of the same process, and was not scaled */
+	bool mixed_periods; /* parts with different periods were added, each un-sampled with its own */
 	int64_t time_ns;    /* when it was taken, since 1970; 0 when not known */
 	int64_t duration_ns;
 	uint32_t process; /* command or program path; 0 when not known */
 	uint64_t process_id;
 	int64_t start_ns; /* when the process started; 0 when not known */
-	uint32_t life;     /* of all processes there ever were, which: a text that no other has; 0 when not known */
-	int64_t uptime_ns; /* how long the machine had run when it was taken, by a clock that nobody sets; 0 when not known */
-	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
-	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
-	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
+	uint32_t life;     /* text that identifies this process among all that ever ran; 0 when not known */
+	int64_t uptime_ns; /* monotonic time since the machine booted, when the profile was taken; 0 when not known */
+	double resident_bytes, limit_bytes; /* resident memory of the process, and its limit; 0 when not known */
+	double allocated_bytes; /* live bytes as counted by the allocator itself, sampled or not; 0 when not known */
+	int64_t since_ns;       /* when sampling began, or when all samples were last discarded; 0 when not known */
 	double before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
-	bool has_ages;          /* the dump it was read from says how old each live sample is */
-	double slack_bytes;     /* where ages are known: what is usable of all live objects beyond what was requested */
-	bool as_slack;          /* and the live bytes are that */
-	double age_bytes[CAIRN_AGES]; /* where ages are known: live bytes by class of age, the youngest first, */
-	double freed_bytes;     /* and an estimate of what was allocated and freed again */
-	bool has_slabs;         /* the dump it was read from says how full the slabs of live objects are, */
-	bool as_fragmentation;  /* and the live bytes are their part of what is free there */
-	double mapped_bytes; /* the resident part of what the service mapped itself as private memory; all of it where that is not known */
-	double break_bytes;    /* the same of what it got by brk */
-	bool has_mapped;        /* the dump it was read from lists what the service mapped itself, */
-	bool as_mapped;         /* and this is it */
-	int64_t peak_ns;        /* when the most lived at once, since 1970; 0 when not known */
-	double peak_bytes;      /* how much that was */
-	bool has_peak;          /* the dump it was read from says what lived then, */
-	bool at_peak;           /* and this is what it says */
-	uint32_t ended;         /* it was taken from what the process left behind when it ended, which was so; 0 for any other */
-	bool limit_of_group; /* the limit is a control group's; else it is all the memory of the machine */
+	bool has_ages;          /* the dump records the age of each live sample */
+	double slack_bytes;     /* if ages are known: usable bytes of all live objects beyond those requested */
+	bool as_slack;          /* the live bytes are slack */
+	double age_bytes[CAIRN_AGES]; /* if ages are known: live bytes by age class, youngest first */
+	double freed_bytes;     /* if ages are known: estimate of the bytes that were allocated and freed again */
+	bool has_slabs;         /* the dump records how full the slabs of live objects are */
+	bool as_fragmentation;  /* the live bytes are shares of the free space in slabs */
+	double mapped_bytes; /* resident part of the private memory that the service mapped itself; all of it if that part is unknown */
+	double break_bytes;    /* the same for memory obtained with brk */
+	bool has_mapped;        /* the dump lists the memory that the service mapped itself */
+	bool as_mapped;         /* the values are that memory */
+	int64_t peak_ns;        /* when live memory peaked, since 1970; 0 when not known */
+	double peak_bytes;      /* live bytes at the peak */
+	bool has_peak;          /* the dump records what was live at the peak */
+	bool at_peak;           /* the live values are those at the peak */
+	uint32_t ended;         /* how the process ended, if the profile was taken from what it left behind; otherwise 0 */
+	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
 
 	struct cairn_module *modules;
 	size_t module_count, module_capacity;
@@ -158,18 +156,18 @@ struct cairn_profile {
 	struct cairn_location *locations;
 	size_t location_count, location_capacity;
 
-	uint32_t *stacks; /* location indices of all samples, one stack after the other */
+	uint32_t *stacks; /* location indices of all samples, one stack after another */
 	size_t stack_count, stack_capacity;
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
-	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
-	struct cairn_freed *freed; /* per sample, what was freed of its stack, where that was asked for and is known; NULL otherwise */
+	double *sampled; /* number of samples behind the default value of each sample; NULL if the format does not have it */
+	struct cairn_freed *freed; /* by sample: what was freed from its stack; NULL unless requested and known */
 	size_t freed_count;
-	struct cairn_aged *aged; /* the live samples one by one, where `freed` was asked for and is known */
+	struct cairn_aged *aged; /* the live samples one by one; filled together with `freed` */
 	size_t aged_count, aged_capacity;
-	struct cairn_history_row *history; /* of a process that has ended: its memory over time, in that order */
+	struct cairn_history_row *history; /* memory over time of a process that has ended, oldest first */
 	size_t history_count, history_capacity;
-	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
+	double *base;    /* what was subtracted from `values`, with the same layout; NULL if nothing was */
 	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 
 	struct cairn_label *labels;
@@ -183,21 +181,21 @@ struct cairn_profile {
 	size_t comment_count, comment_capacity;
 	uint32_t drop_frames, keep_frames, doc_url; /* pprof's own; 0 when absent */
 
-	/* Sentences about what was missing or odd in the input. Best-effort results carry at least one. */
+	/* Sentences about missing or odd input. A best-effort result has at least one. */
 	uint32_t *warnings;
 	size_t warning_count, warning_capacity;
 
-	/* For building: equal modules, functions, label sets and locations are kept once. */
+	/* For building: equal modules, functions, label sets and locations are stored once. */
 	struct cairn_index module_index, function_index, label_index, location_index;
 };
 
 void cairn_profile_init(struct cairn_profile *profile);
 void cairn_profile_free(struct cairn_profile *profile);
 
-/* Remembers a sentence for the person who asked. The same sentence is kept once, and no more than a hundred. */
+/* Adds a sentence for the user. Equal sentences are kept once, and at most a hundred in total. */
 void cairn_profile_warn(struct cairn_profile *profile, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Building. Each returns an index; equal arguments give equal indices where that is said. */
+/* Building. Each function returns an index; where noted, equal arguments give equal indices. */
 
 uint32_t cairn_profile_text(struct cairn_profile *profile, const char *text);
 void cairn_profile_add_value_type(struct cairn_profile *profile, const char *type, const char *unit);
@@ -208,27 +206,27 @@ uint32_t cairn_profile_add_mapping(struct cairn_profile *profile, const struct c
 uint32_t cairn_profile_add_function(struct cairn_profile *profile, const struct cairn_function *function);
 /* A location without frames, unique by address, mapping and is_call. */
 uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t address, uint32_t mapping, bool is_call);
-/* A location of its own, never shared: for formats that number their locations themselves. */
+/* A new location, never shared: for formats that number their locations themselves. */
 uint32_t cairn_profile_new_location(struct cairn_profile *profile, const struct cairn_location *location);
-/* Gives LOCATION room for COUNT frames, which the caller fills. Borrowed until the next call. */
+/* Makes room for COUNT frames of LOCATION, which the caller fills. Borrowed until the next call. */
 struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count);
-/* Gives LOCATION its frames, which are copied. */
+/* Sets the frames of LOCATION, which are copied. */
 void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count);
 /* Label sets are unique by their labels in order. */
 uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct cairn_label *labels, size_t count);
-/* Adds a label to each sample: KEY and TEXT, as "process" and "node 4242". */
+/* Adds a label to every sample: KEY and TEXT, such as "process" and "node 4242". */
 void cairn_profile_label_all(struct cairn_profile *profile, const char *key, const char *text);
 
 /* Room for DEPTH more locations at the end of `stacks`; the caller fills them and then adds the sample. Borrowed until the
  * next call. */
 uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth);
-/* Adds a sample whose stack is the last DEPTH locations put in the room above. VALUES has value_count entries.
- * Returns the sample's index. False values are kept: an all-zero sample is a sample. */
+/* Adds a sample with the last DEPTH locations stored in that room as its stack. VALUES has value_count entries. Returns the sample's index.
+ * Samples with all values 0 are kept. */
 size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values);
-/* Says how many samples the sample just added rests on; those it was never said of rest on none. */
+/* Sets the number of samples behind the sample just added; the default is 0. */
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
 
-/* Takes AMOUNT from VALUE of SAMPLE, and remembers it as that sample's base. */
+/* Subtracts AMOUNT from VALUE of SAMPLE, and records it as the sample's base. */
 void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount);
 
 /* Reading. */
@@ -243,7 +241,7 @@ static inline const double *cairn_profile_values(const struct cairn_profile *pro
 	return profile->values + sample * profile->value_count;
 }
 
-/* How much was subtracted from VALUE of SAMPLE. */
+/* The amount subtracted from VALUE of SAMPLE. */
 static inline double cairn_profile_base(const struct cairn_profile *profile, size_t sample, uint32_t value)
 {
 	size_t at = sample * profile->value_count + value;
@@ -253,30 +251,30 @@ static inline double cairn_profile_base(const struct cairn_profile *profile, siz
 /* The module of a location, or NULL. */
 const struct cairn_module *cairn_profile_module(const struct cairn_profile *profile, const struct cairn_location *location);
 
-/* Where LOCATION lies in its module's file; its address where it has no mapping. */
+/* The offset of LOCATION in its module's file; its address if it has no mapping. */
 uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const struct cairn_location *location);
 
 /* The index of the value type called NAME ("inuse_space"), or CAIRN_NONE. */
 uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name);
 
-/* The value that goes with VALUE: the objects of its bytes, or the bytes of its objects; CAIRN_NONE where there is none. */
+/* The counterpart of VALUE: the objects for bytes, or the bytes for objects; CAIRN_NONE if there is none. */
 uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value);
 
-/* Whether it is known how far VALUE may be off because of sampling. */
+/* Whether the sampling error of VALUE is known. */
 bool cairn_profile_knows_errors(const struct cairn_profile *profile, uint32_t value);
 
-/* The weight of one sample (unsample.h) where there is AMOUNT of VALUE, and PARTNER of the value that goes with it. */
+/* The weight of one sample (unsample.h) in a line with AMOUNT of VALUE and PARTNER of its counterpart. */
 double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
 
-/* What one sample stands for in VALUE: the least by which it changes when an object that is sampled comes or goes. */
+/* The amount of VALUE that one sample stands for: the smallest change when a sampled object is allocated or freed. */
 double cairn_profile_unit(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
 
 /* The sum of value VALUE over all samples. */
 double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);
 
-/* Forgets the value type at VALUE, from every sample. */
+/* Removes the value type at index VALUE from every sample. */
 void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value);
-/* Adds a value type behind the others, of which every sample has 0. False where there are CAIRN_VALUES_MAX. */
+/* Adds a value type after the others, 0 in every sample. Returns false if there are already CAIRN_VALUES_MAX. */
 bool cairn_profile_append_value(struct cairn_profile *profile, const char *type, const char *unit);
 
 /* Keeps the samples for which keep[sample] is true, in order. */

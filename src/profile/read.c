@@ -1,4 +1,4 @@
-/* read.c - unpacking, telling formats apart, and handing over to the reader of each.
+/* read.c - decompresses the input, recognizes its format, and calls the reader of that format.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/read.h"
 
@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* Whether DATA walks as top-level fields of a protobuf message with pprof's field numbers. A message cut short still
- * counts when enough of it walked. */
+/* Whether DATA can be parsed as top-level fields of a protobuf message with pprof's field numbers. A truncated message counts if enough of
+ * it was parsed. */
 static bool looks_like_pprof(struct cairn_bytes data)
 {
 	struct cairn_cursor in = cairn_cursor(data);
@@ -51,7 +51,7 @@ static bool is_binary(struct cairn_bytes data)
 	return false;
 }
 
-/* "frames 123": folded text ends its lines in a number. The first few lines that say anything decide. */
+/* "frames 123": lines of folded text end in a number. The first few non-empty lines decide. */
 static bool looks_like_folded(struct cairn_bytes text)
 {
 	struct cairn_bytes line;
@@ -93,7 +93,7 @@ static bool unknown_format(const struct cairn_reader *reader, struct cairn_bytes
 	return cairn_fail(error, "%s: %s", reader->name, what);
 }
 
-/* "--- heap" and its like: a line that says what follows. */
+/* "--- heap" and the like: a line that announces what follows. */
 static enum cairn_format sniff_section(struct cairn_bytes text)
 {
 	struct cairn_bytes line;
@@ -126,7 +126,7 @@ enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
 		return CAIRN_FORMAT_FLAT;
 	if (cairn_bytes_start_with(text, "heap_v"))
 		return CAIRN_FORMAT_HEAP;
-	/* Names may hold and begin with anything, but nothing else ends its lines in numbers. */
+	/* Names may contain and begin with anything, but in no other format do lines end in numbers. */
 	if (looks_like_folded(text))
 		return CAIRN_FORMAT_FOLDED;
 	return is_binary(text) && looks_like_pprof(text) ? CAIRN_FORMAT_PPROF : CAIRN_FORMAT_UNKNOWN;
@@ -145,7 +145,7 @@ bool cairn_stack_read(struct cairn_profile *profile, struct cairn_bytes text, si
 	return true;
 }
 
-/* As the dump that would be made of it. It may change meanwhile, so it is copied first, to an address that fits. */
+/* Reads a ledger as the dump that would be made from it. It may change while being read, so it is first copied, to an aligned address. */
 static bool read_ledger(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
 {
 	struct cairn_ledger ledger;
@@ -165,7 +165,7 @@ static bool read_ledger(struct cairn_reader *reader, struct cairn_bytes input, s
 
 bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
 {
-	enum { deepest = 4 }; /* "--- symbol" holds "--- heap" holds "heap profile:" */
+	enum { deepest = 4 }; /* "--- symbol" contains "--- heap", which contains "heap profile:" */
 	if (reader->nesting++ == deepest)
 		return cairn_fail(error, "%s: profiles are nested too deeply", reader->name);
 	struct cairn_bytes text = skip_comments(reader, input), line;

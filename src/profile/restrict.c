@@ -1,4 +1,4 @@
-/* restrict.c - replacing what a profile says about its modules.
+/* restrict.c - replaces the modules of a profile.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/restrict.h"
 
@@ -7,7 +7,8 @@
 #include "dump/trailer.h"
 #include "profile/maps.h"
 
-/* The loader's name for a module may differ from the kernel's, by links in its path, so a trailer's module is found by where it lies. */
+/* The loader's name for a module may differ from the kernel's, because of links in the path, so the trailer's modules are matched by
+ * address. */
 static void read_list(struct cairn_profile *own, struct cairn_bytes list)
 {
 	struct cairn_trailer trailer;
@@ -34,7 +35,7 @@ static const struct cairn_module *find(const struct cairn_profile *own, struct c
 	return NULL;
 }
 
-/* In brackets, as what the kernel names without a file. */
+/* The name in brackets, like the kernel's names for memory without a file. */
 static uint32_t name_without_file(struct cairn_profile *profile, struct cairn_bytes path)
 {
 	struct cairn_bytes last = cairn_path_base(path);
@@ -52,7 +53,7 @@ void cairn_profile_restrict(struct cairn_profile *profile, struct cairn_bytes li
 {
 	struct cairn_profile own;
 	read_list(&own, list);
-	profile->process_id = 0; /* a live process of that number would be asked for its files */
+	profile->process_id = 0; /* otherwise, a live process with that PID would be searched for files */
 	for (size_t i = 0; i < profile->module_count; i++) {
 		struct cairn_module *module = &profile->modules[i];
 		struct cairn_bytes path = cairn_strings_bytes(&profile->strings, module->path);

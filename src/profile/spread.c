@@ -1,4 +1,4 @@
-/* spread.c - variances of lines and of their changes.
+/* spread.c - the variances of lines and of their changes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/spread.h"
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variance that one object adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, and then so many squares of
- * the period: the maximum of x² / (exp(x) - 1). Up to there it is concave, so no mixture has more than its mean; beyond, one of such
- * objects and of huge ones has. */
+/* The variance that one object of x bytes adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, where it is this
+ * multiple of the period squared: the maximum of x² / (exp(x) - 1). Up to that size the function is concave, so no mixture of sizes has a
+ * larger variance than objects of its mean size; above it, a mixture of objects of that size and of huge ones has. */
 static const double widest_size = 1.593624, widest_variance = 0.647610;
 
 static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
@@ -18,9 +18,9 @@ static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
 	return strcmp(cairn_profile_string(profile, profile->value_types[value].unit), "bytes") == 0;
 }
 
-/* A few samples of one size do not say that all objects of the line have it: smaller ones, of which one sample stands for many, may have
- * been missed. If a third of the samples were of another size, the chance that eight show none of it is 4 %. Objects of several periods
- * are hardly ever missed. */
+/* A few samples of one size do not prove that all objects of the line have that size: smaller objects, for which one sample stands for
+ * many, may have been missed. If a third of the samples were of another size, the probability that eight samples show none of them is 4 %.
+ * Objects of several periods are hardly ever missed. */
 static bool is_small(const struct cairn_profile *profile, uint32_t value, double amount, double partner, double size)
 {
 	static const double samples_least = 8, periods_always_seen = 4;
@@ -54,7 +54,7 @@ uint32_t cairn_profile_accumulated(const struct cairn_profile *profile, uint32_t
 	return strcmp(type, "inuse_objects") == 0 ? cairn_profile_find_value(profile, "alloc_objects") : CAIRN_NONE;
 }
 
-/* What one line held before and after. */
+/* The values of one line before and after. */
 struct pair {
 	double before, after, before_partner, after_partner;
 };
@@ -71,7 +71,7 @@ static struct pair pair_of(const struct cairn_profile *profile, size_t sample, u
 	return pair;
 }
 
-/* What one line had of samples before and after together, and by how many it changed. */
+/* The number of samples of one line, before and after together, and the change of that number. */
 struct events {
 	double samples, change;
 };
@@ -84,12 +84,12 @@ static struct events events_of(const struct cairn_profile *profile, struct pair 
 	return unit > 0 ? (struct events){(pair.before + pair.after) / unit, (pair.after - pair.before) / unit} : (struct events){0};
 }
 
-/* The share that all lines together say, as if it were the same in each. */
+/* The turnover estimated from all lines together, as if it were the same in each. */
 static double common_share(const struct events *lines, size_t count)
 {
-	/* Of few samples little is learnt: before any is seen, so many speak for a complete turnover. What really changed must not count
-	 * as turnover, so no square counts for more than that of 1.75 standard deviations, or one sample; cut like that, those of a
-	 * normal law have a mean of 0.8633. The estimate settles within twenty rounds. */
+	/* A few samples reveal little, so the estimate starts with this many assumed samples of complete turnover. Real changes must not
+	 * count as turnover, so each square is limited to that of 1.75 standard deviations, or of one sample; limited like this, the
+	 * squares of a normal distribution have a mean of 0.8633. The estimate converges within twenty rounds. */
 	enum { rounds = 20 };
 	static const double assumed_samples = 4, most_square = 1.75 * 1.75, cut_mean = 0.8633;
 	double share = 1;
@@ -106,14 +106,15 @@ static double common_share(const struct events *lines, size_t count)
 	return share;
 }
 
-/* Shares differ from line to line by a lognormal law, which so many points stand for, so many deviations from its middle. */
+/* Turnover varies from line to line by a lognormal distribution, represented by these points, given in standard deviations from its
+ * median. */
 enum { point_count = 9 };
 static const double point_deviations[point_count] = {-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2};
 static const double point_weights[point_count] = {0.0276, 0.0663, 0.1238, 0.1802, 0.2042, 0.1802, 0.1238, 0.0663, 0.0276};
-/* About as many of all lines really changed, by anything up to all that they have. */
+/* About this share of all lines really changed, by anything up to all that they have. */
 static const double really_changed = 0.03;
 
-/* The chance of what LINE shows; the standard deviation of its change, as a root of a share, in *ROOT. */
+/* The probability of the change of LINE. *ROOT gets the standard deviation of the change, as the root of a turnover. */
 static double chance_of_line(struct cairn_turnover turnover, struct events line, double *root)
 {
 	size_t first = turnover.varies > 0 ? 0 : point_count / 2, end = turnover.varies > 0 ? point_count : first + 1;
@@ -133,7 +134,7 @@ static double chance_of_line(struct cairn_turnover turnover, struct events line,
 
 struct cairn_turnover cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value)
 {
-	/* A law of two numbers explains the lines better than one of one number by as much without any reason. */
+	/* The second parameter must improve the log-likelihood by this much: a smaller gain can be chance. */
 	static const double better_least = 4;
 	static const double varies[] = {0.6, 1}, middles[] = {0.5, 0.7, 1, 1.4};
 	enum { lines_most = 2000 };
@@ -174,7 +175,7 @@ struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, si
 	if (pair.before == 0)
 		return after;
 	struct cairn_spread spread = cairn_profile_line_spread(profile, value, pair.before, pair.before_partner);
-	/* What the line changed by beyond what turnover explains came or went, too. */
+	/* A change beyond what turnover explains consists of objects that came or went, too. */
 	static const double explained_sigmas = 2;
 	struct events line = events_of(profile, pair, value);
 	double both = pair.before + pair.after, unit = line.samples > 0 ? both / line.samples : 0, root = sqrt(turnover.share);

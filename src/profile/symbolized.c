@@ -1,14 +1,14 @@
-/* symbolized.c - a profile that carries its names with it, as `jeprof --raw` and ClickHouse write.
+/* symbolized.c - reads a profile that contains its names, as `jeprof --raw` and ClickHouse write it.
  *
- *	--- symbol
- *	binary=/usr/bin/service
- *	0x000000000042ecc2 main--inlined_into_main
- *	---
- *	--- heap
- *	(any profile)
+ *  --- symbol
+ *  binary=/usr/bin/service
+ *  0x000000000042ecc2 main--inlined_into_main
+ *  ---
+ *  --- heap
+ *  (any profile)
  *
- * Names are outermost first. Writers disagree whether the address of a leaf is the dump's own number or one less, so a
- * location that is not found by its address is looked up by its neighbour.
+ * Names are outermost first. For a leaf, some writers use the address in the dump and others that minus one, so a location that is not
+ * found by its address is looked up by its neighbour.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/read.h"
 
@@ -24,14 +24,14 @@ struct names {
 	size_t odd_lines;
 };
 
-/* Writers put the address itself where they had no name. */
+/* Writers that have no name for an address repeat the address. */
 static bool is_no_name(struct cairn_bytes name)
 {
 	uint64_t number;
 	return name.length == 0 || (cairn_bytes_start_with(name, "0x") && cairn_text_hex(&name, &number) && name.length == 0);
 }
 
-/* Reads the symbol section off REST, up to and with the line of three dashes that ends it. */
+/* Reads the symbol section from REST, up to and including the line of three dashes that ends it. */
 static bool read_names(struct cairn_profile *profile, struct cairn_bytes *rest, struct names *names)
 {
 	struct cairn_bytes line;
@@ -56,7 +56,7 @@ static bool read_names(struct cairn_profile *profile, struct cairn_bytes *rest, 
 	return false;
 }
 
-/* Takes the innermost name off the end of LINE. The dashes of C++'s operator-- part nothing. */
+/* Removes the innermost name from the end of LINE. The dashes of C++'s operator-- separate nothing. */
 static struct cairn_bytes take_innermost(struct cairn_bytes *line)
 {
 	static const char operator_name[] = "operator";

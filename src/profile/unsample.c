@@ -1,11 +1,11 @@
-/* unsample.c - the two formulas jeprof applies, without its division by zero; and the errors they leave.
+/* unsample.c - jeprof's two formulas, without the division by zero, and the errors of their results.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/unsample.h"
 
 #include <math.h>
 #include <stddef.h>
 
-/* Of a normal law, 95 % lie within so many standard deviations. */
+/* 95 % of a normal distribution are within this many standard deviations. */
 static const double sigmas = 1.959964;
 
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes)
@@ -31,21 +31,21 @@ double cairn_unsample_count(enum cairn_unsampling method, double period, double 
 	return method == CAIRN_UNSAMPLE_RATIO && mean < period ? objects * mean / period : objects;
 }
 
-/* jemalloc's size classes: four to each doubling, from 16 on; below there are few, all multiples of 8. */
+/* jemalloc's size classes: four for each doubling, from 16 on; the few below are multiples of 8. */
 static double next_class(double size)
 {
 	double group = exp2(floor(log2(size)));
 	return size < 64 ? size + 8 : size + group / 4;
 }
 
-/* Whether COUNT and SUM are what jemalloc prints of samples of SIZE alone; how many there are in *SAMPLES. */
+/* Whether jemalloc would print COUNT and SUM for samples of only this SIZE. *SAMPLES gets their number. */
 static bool prints_as(double period, double size, double count, double sum, double *samples)
 {
 	static const double eighths = 8;
 	double chance = -expm1(-size / period), bytes = round(size / chance), objects = round(eighths / chance) / eighths;
 	double mean = bytes / objects, printed = bytes * -expm1(-mean / period);
 	*samples = round(sum / printed);
-	/* Both were rounded to whole numbers. */
+	/* Both were rounded to integers. */
 	return *samples >= 1 && fabs(*samples * printed - sum) <= 0.5 + 1e-9 * sum &&
 	       fabs(*samples * printed / mean - count) <= 0.5 + 1e-9 * count;
 }
@@ -54,10 +54,10 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
 {
 	double count = *objects, sum = *bytes, found = 0;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, period, objects, bytes);
-	static const double negligible = 1024; /* the period in objects; an eighth then is less than one part in 16,000 */
+	static const double negligible = 1024; /* the period in objects; from here on, an eighth is less than one part in 16,000 */
 	if (!(count > 0) || !(sum > 0) || !(period > 1) || sum / count * negligible < period)
 		return;
-	/* The count is rounded to a whole number, by so much at most; and then an eighth may be rounded, which is six percent of one. */
+	/* The count was rounded to an integer, so it is off by at most this; and rounding to an eighth may add six percent. */
 	double mean = sum / count, off = 0.5 / count;
 	double low = mean * (1 - fmin(0.7, off)) * 0.93, high = mean * (1 + off) * 1.07 / (1 - fmin(0.5, off));
 	size_t matches = 0;
@@ -69,7 +69,7 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
 			found = size;
 		}
 	}
-	/* A raw count, as older versions print it, has the size as its mean: the formula is right for it. */
+	/* Older versions print raw counts, whose mean is the size itself: the formula is right for them. */
 	if (matches != 1)
 		return;
 	*objects = *bytes / found;
@@ -91,19 +91,19 @@ double cairn_sample_weight(double period, double mean)
 	return mean > 0 && period > 0 ? 1 / expm1(mean / period) : 0;
 }
 
-/* The quantile of a gamma distribution that lies where a normal law has AT standard deviations, after Wilson and Hilferty. */
+/* The quantile of a gamma distribution that corresponds to AT standard deviations of a normal one, after Wilson and Hilferty. */
 static double gamma_quantile(double shape, double at)
 {
 	double root = 1 - 1 / (9 * shape) + at / (3 * sqrt(shape));
 	return root > 0 ? shape * root * root * root : 0;
 }
 
-/* What varies is taken for so many samples of one weight, the rest of the value for certain. The true mean of a Poisson count k
- * lies, by Jeffreys' rule, within the quantiles of a gamma distribution of the shape k + 1/2: neither too wide nor too narrow
- * on average, from the first sample on. */
+/* The uncertain part of the value is treated as a number of samples of equal weight, the rest as exact. By Jeffreys' rule, the true mean of
+ * a Poisson count k is within the quantiles of a gamma distribution of shape k + 1/2: on average neither too wide nor too narrow, from the
+ * first sample on. */
 struct cairn_interval cairn_spread_interval(double value, struct cairn_spread spread)
 {
-	static const double many = 1e8; /* samples; numbers cancel out from there on, and the normal law is as good */
+	static const double many = 1e8; /* samples; above this, numbers cancel out, and the normal distribution is as good */
 	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, deviation = sqrt(spread.variance);
 	double count = weight > 0 ? spread.variance / (weight * weight) : INFINITY;
 	if (count > many)
@@ -120,7 +120,7 @@ double cairn_change_chance(double variance, double change)
 		return whole == 0;
 	if (variance >= few || whole > 60)
 		return exp(-change * change / (2 * variance)) / sqrt(2 * M_PI * variance);
-	/* The modified Bessel function of that order, by its series. */
+	/* The modified Bessel function of order WHOLE, by its series. */
 	double term = exp(-variance) * pow(variance / 2, whole) / tgamma(whole + 1), sum = 0;
 	for (int n = 0; n < 40 && term > precision * sum; n++) {
 		sum += term;
@@ -129,9 +129,8 @@ double cairn_change_chance(double variance, double change)
 	return sum;
 }
 
-/* How far a change may be off, in samples, where few came and went. There are whole samples only, so that 95 % is never hit: it is the
- * first reach whose chance is so much that it is 95 % on average over all variances, and half a sample for what is not a whole number of
- * them. */
+/* The error of a change, in samples, if few came and went. Samples are whole, so exactly 95 % is impossible: this is the first reach with a
+ * probability such that it is 95 % on average over all variances, plus half a sample for changes that are not a whole number of samples. */
 static double few_reach(double variance)
 {
 	static const double enough = 0.87;
@@ -144,7 +143,7 @@ static double few_reach(double variance)
 	}
 }
 
-/* None seen does not mean that there was nothing to see: one sample more than was seen, which counts the less the more there were. */
+/* No samples seen does not mean that there was nothing: adds one sample to those seen, with less weight the more there were. */
 struct cairn_interval cairn_spread_change(double value, struct cairn_spread spread)
 {
 	static const double few = 6;

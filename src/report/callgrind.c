@@ -1,4 +1,4 @@
-/* callgrind.c - writing it; and a view in it, from the graph of calls.
+/* callgrind.c - the writer of the format, and a view in it, from the call graph.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/callgrind.h"
 
@@ -26,13 +26,13 @@ void cairn_callgrind_close(struct cairn_callgrind *callgrind)
 	free(callgrind->functions);
 }
 
-/* Text up to the line's end: control characters would end it. */
+/* Writes TEXT to the end of the line: control characters in it would end the line early. */
 static void write_text(struct cairn_buffer *out, struct cairn_bytes text)
 {
 	cairn_utf8_show(out, text);
 }
 
-/* Short names are shorter than their number, but for those that look like one. */
+/* Short names take less room than a number, so they are written in full, unless they could be mistaken for one. */
 static void write_name(struct cairn_buffer *out, const char *key, struct cairn_callgrind_name name, uint32_t *numbers, uint32_t *last)
 {
 	enum { short_most = 3 };
@@ -103,7 +103,7 @@ static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
 	cairn_buffer_text(out, type.length ? "\n" : "value\n");
 }
 
-/* What the costs written add up to. */
+/* The sum of the costs that are written. */
 static int64_t total(const struct cairn_graph *graph)
 {
 	double sum = 0;
@@ -135,7 +135,7 @@ void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out)
 	cairn_graph_make(&graph, view, &(struct cairn_shape){0});
 	write_head(view, out);
 	cairn_buffer_format(out, "summary: %lld\n", (long long)total(&graph));
-	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, view->entry_count); /* with the empty string */
+	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, view->entry_count); /* including the empty string */
 	for (size_t n = 0; n < graph.count; n++)
 		write_node(&callgrind, view, &graph, &graph.nodes[n]);
 	cairn_buffer_format(out, "\ntotals: %lld\n", (long long)total(&graph));

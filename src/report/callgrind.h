@@ -15,11 +15,11 @@ void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out);
 /* The writer itself. */
 struct cairn_callgrind {
 	struct cairn_buffer *out; /* borrowed */
-	uint32_t *files, *functions; /* the numbers of those that were named, 0 for others */
+	uint32_t *files, *functions; /* numbers of those already named; 0 for the others */
 	uint32_t last_file, last_function; /* numbers given so far */
 };
 
-/* A file or function is an id below its count, with a name. */
+/* A file or function, identified by a number below its count, with its name. */
 struct cairn_callgrind_name {
 	uint32_t id;
 	struct cairn_bytes text;
@@ -30,9 +30,9 @@ void cairn_callgrind_close(struct cairn_callgrind *callgrind);
 
 /* The following costs and calls belong to this function. */
 void cairn_callgrind_function(struct cairn_callgrind *callgrind, struct cairn_callgrind_name file, struct cairn_callgrind_name function);
-/* VALUE on LINE of that function. */
+/* Writes the cost VALUE on LINE of that function. */
 void cairn_callgrind_cost(struct cairn_callgrind *callgrind, uint32_t line, double value);
-/* COUNT calls from LINE of that function to CALLEE_LINE of another, which take VALUE. */
+/* Writes COUNT calls from LINE of that function to CALLEE_LINE of another, with the cost VALUE. */
 void cairn_callgrind_call(struct cairn_callgrind *callgrind, struct cairn_callgrind_name file, struct cairn_callgrind_name function,
 			  uint32_t callee_line, double count, uint32_t line, double value);
 

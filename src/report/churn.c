@@ -1,4 +1,4 @@
-/* churn.c - stacks that read the same put together, and their lifetimes.
+/* churn.c - merges stacks with the same names, and evaluates their lifetimes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/churn.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { shown_callers = 5, first_class = 14 }; /* the first class of lifetimes is below 2^14 ns */
+enum { shown_callers = 5, first_class = 14 }; /* the first lifetime class is below 2^14 ns */
 
 struct row {
 	const uint32_t *entries; /* leaf first */

@@ -1,4 +1,4 @@
-/* collapsed.c - folded text.
+/* collapsed.c - writes folded text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/collapsed.h"
 
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Each name once, as it may stand in a line. */
+/* Each name once, in a form that is valid in a line. */
 static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	struct cairn_bytes *names = cairn_arena_zero(arena, view->entry_count + 1, sizeof *names);
@@ -26,12 +26,12 @@ static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cai
 	return names;
 }
 
-/* What all samples of one path come to. */
+/* The sum of all samples of one path. */
 struct sum {
 	double value, base;
 };
 
-/* The numbers of a line. Returns how many there are; 0 when all are 0. */
+/* Fills in the numbers of a line. Returns how many there are; 0 if all are 0. */
 static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns columns, int64_t numbers[2])
 {
 	if (columns == CAIRN_COLLAPSED_VALUE) {
@@ -39,7 +39,7 @@ static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns colu
 		return numbers[0] != 0;
 	}
 	numbers[0] = cairn_whole(sum->base);
-	/* What was subtracted and added again may be off in the last digit. */
+	/* A base that was subtracted and added again may be off in the last digit. */
 	numbers[1] = cairn_whole(sum->value + sum->base + 1e-6);
 	return numbers[0] || numbers[1] ? 2 : 0;
 }

@@ -1,4 +1,4 @@
-/* diff.c - comparing entry by entry.
+/* diff.c - compares a view with its base, entry by entry.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/diff.h"
 
@@ -41,7 +41,7 @@ static void add_sample(struct cairn_diff_row *rows, uint32_t *last, struct cairn
 	}
 }
 
-/* Estimates are fractions: what is less than one unit is nothing. */
+/* Estimates are fractions: less than one unit counts as nothing. */
 static enum cairn_diff_kind classify(const struct cairn_diff_row *row)
 {
 	if (fabs(row->before) < 1)
@@ -92,7 +92,7 @@ static size_t shown(const struct cairn_diff_section *section, const struct cairn
 	return shape->node_count && shape->node_count < section->count ? (size_t)shape->node_count : section->count;
 }
 
-/* VALUE with its sign, also where that is a plus. */
+/* VALUE with its sign, even if that is a plus. */
 static char *signed_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
 {
 	out[0] = '+';
@@ -100,7 +100,7 @@ static char *signed_number(const struct cairn_view *view, const struct cairn_sha
 	return out;
 }
 
-/* A change within the noise is grey on a terminal, and has a ~ anywhere. */
+/* A change within the noise is marked with a ~ and, on a terminal, shown in grey. */
 static void row_text(const struct cairn_diff_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
 		     struct cairn_buffer *out)
 {

@@ -21,7 +21,7 @@ struct cairn_diff {
 	double before, after; /* of everything that the filters kept */
 	struct cairn_spread spread; /* of the change */
 	struct cairn_diff_section {
-		struct cairn_diff_row *rows; /* the largest change first */
+		struct cairn_diff_row *rows; /* largest change first */
 		size_t count, capacity;
 		double total; /* the sum of the changes */
 	} sections[CAIRN_DIFF_KINDS];

@@ -1,4 +1,4 @@
-/* disasm.c - finding routines in their files, and putting values beside objdump's lines.
+/* disasm.c - finds routines in their files, and combines values with objdump's lines.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/disasm.h"
 
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The function symbol of TABLE that covers ADDRESS. */
+/* Finds the function symbol of TABLE that covers ADDRESS. */
 static bool find_in_table(const struct cairn_elf *elf, const char *table, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
@@ -31,7 +31,7 @@ static bool find_in_table(const struct cairn_elf *elf, const char *table, uint64
 	return false;
 }
 
-/* The same in any file that describes the binary. */
+/* The same in all files that describe the binary. */
 static bool find_symbol(const struct cairn_symbols_files *files, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	const struct cairn_elf *const all[] = {files->binary, files->debug, files->mini};
@@ -49,7 +49,7 @@ static void note(struct cairn_disasm *disasm, const char *path, const char *why)
 	cairn_strings_add_text(&disasm->notes, error.text);
 }
 
-/* The files of one module, looked for when they are first asked for. */
+/* The files of one module, searched for on first use. */
 struct module {
 	bool tried;
 	struct cairn_binary binary;
@@ -77,7 +77,7 @@ static struct module *open_module(struct search *search, struct cairn_disasm *di
 	return module->debug.files.binary ? module : NULL;
 }
 
-/* Where the location of ENTRY lies in its file, and the routine around it. */
+/* Finds the link-time address of ENTRY's location in its file, and the routine that contains it. */
 static bool find_place(struct cairn_disasm *disasm, struct search *search, const struct cairn_entry *entry, uint64_t *address,
 		       struct cairn_disasm_routine *routine)
 {
@@ -110,7 +110,7 @@ static int compare_places(const void *a, const void *b, void *context)
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
-/* Each place has a routine of its own so far: makes those with the same range one, and adds them up. */
+/* So far, each place has its own routine: merges routines with the same range, and adds them up. */
 static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
 {
 	qsort_r(disasm->places, disasm->place_count, sizeof *disasm->places, compare_places, disasm->routines);
@@ -195,7 +195,7 @@ void cairn_disasm_free(struct cairn_disasm *disasm)
 	*disasm = (struct cairn_disasm){0};
 }
 
-/* What objdump says of ROUTINE. */
+/* Runs objdump on ROUTINE. */
 static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 			struct cairn_buffer *out, struct cairn_error *error)
 {
@@ -208,7 +208,7 @@ static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_di
 	       cairn_fail(error, "objdump (package binutils) cannot disassemble %s", path);
 }
 
-/* Takes the next instruction off REST: "  401136:	push   %rbp". */
+/* Reads the next instruction from REST: "  401136:  push   %rbp". */
 static bool next_instruction(struct cairn_bytes *rest, uint64_t *address, struct cairn_bytes *text)
 {
 	struct cairn_bytes line;
@@ -238,7 +238,7 @@ bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_dis
 	while (more) {
 		struct cairn_disasm_instruction instruction = {.address = next_address, .text = next_text, .row.entry = CAIRN_NONE};
 		more = next_instruction(&rest, &next_address, &next_text);
-		/* A value belongs to the instruction its address lies in. */
+		/* A value belongs to the instruction that contains its address. */
 		for (; place < end && !(more && disasm->places[place].address >= next_address); place++) {
 			cairn_top_add(&instruction.row, &disasm->places[place].row);
 			instruction.row.entry = disasm->places[place].row.entry;

@@ -40,7 +40,7 @@ void cairn_disasm_free(struct cairn_disasm *disasm);
 struct cairn_disasm_instruction {
 	uint64_t address; /* link-time */
 	struct cairn_bytes text;
-	struct cairn_top_row row; /* its entry is of a place in it; CAIRN_NONE where there is none */
+	struct cairn_top_row row; /* its entry is that of a place in it; CAIRN_NONE if there is none */
 };
 
 typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instruction *instruction);

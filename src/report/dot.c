@@ -1,4 +1,4 @@
-/* dot.c - writing the graph (the DOT language: graphviz.org/doc/info/lang.html).
+/* dot.c - writes the graph (the DOT language: graphviz.org/doc/info/lang.html).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/dot.h"
 
@@ -30,7 +30,7 @@ static char *number(const struct drawing *drawing, double value, char *out)
 	return cairn_head_number(drawing->view, &options->shape, value, out);
 }
 
-/* Where the truth of VALUE is, on a line of its own, in graphs that are to say so. */
+/* Writes the confidence interval of VALUE on a separate line, if the graph shows errors. */
 static void write_interval(const struct drawing *drawing, double value, struct cairn_spread spread)
 {
 	char text[CAIRN_INTERVAL_TEXT];
@@ -44,7 +44,8 @@ static double part(const struct drawing *drawing, double value)
 	return drawing->graph->total != 0 ? fmin(1, fabs(value / drawing->graph->total)) : 0;
 }
 
-/* The first character of TEXT inside quotes; returns its length. Backslashes and ampersands would begin what Graphviz expands. */
+/* Writes the first character of TEXT inside quotes. Returns its length. Backslashes and ampersands are escaped, because Graphviz would
+ * expand what they begin. */
 static size_t write_character(struct cairn_buffer *out, struct cairn_bytes text)
 {
 	size_t length = cairn_utf8_length(text), printable = cairn_utf8_printable(text);
@@ -61,7 +62,7 @@ static size_t write_character(struct cairn_buffer *out, struct cairn_bytes text)
 	return length ? length : 1;
 }
 
-/* TEXT inside quotes, at most MOST bytes of it. With BREAKS a line ends at each "::", and in a plain graph at each blank. */
+/* Writes at most MOST bytes of TEXT inside quotes. With BREAKS, breaks the line at each "::", and in a plain graph at each space. */
 static void write_text(const struct drawing *drawing, struct cairn_bytes text, size_t most, bool breaks)
 {
 	struct cairn_buffer *out = drawing->out;
@@ -88,7 +89,7 @@ static void write_literal(const struct drawing *drawing, const char *text)
 	write_text(drawing, cairn_bytes_of(text), name_most, false);
 }
 
-/* Warm and stronger the larger the part; of a change red where it grew and blue where it shrank. */
+/* Writes a warm colour, stronger for a larger share; for a change, red if it grew and blue if it shrank. */
 static void write_color(const struct drawing *drawing, const char *attribute, double value, double lightest, double strongest,
 			double brightness)
 {
@@ -97,7 +98,7 @@ static void write_color(const struct drawing *drawing, const char *attribute, do
 	cairn_buffer_format(drawing->out, ", %s=\"%.3f %.3f %.3f\"", attribute, hue, strength, brightness);
 }
 
-/* The same for those who look at it in the dark: report/graph_svg.c has the colours. */
+/* The same as a class, for dark mode: report/graph_svg.c has the colours. */
 static void write_class(const struct drawing *drawing, double value)
 {
 	const char *kind = !drawing->is_change ? "heat" : value < 0 ? "shrank" : "grew";
@@ -152,7 +153,7 @@ static void write_edge_tooltip(const struct drawing *drawing, const struct cairn
 
 static void write_edge(const struct drawing *drawing, const struct cairn_graph_edge *edge)
 {
-	static const double weight_most = 100000; /* Graphviz breaks on larger ones */
+	static const double weight_most = 100000; /* Graphviz fails on larger ones */
 	char value[32];
 	double share = part(drawing, edge->value);
 	cairn_buffer_format(drawing->out, "N%u -> N%u [label=", edge->from + 1, edge->to + 1);
@@ -185,7 +186,7 @@ static int compare_edges(const void *a, const void *b, void *context)
 	return left->to < right->to ? -1 : left->to > right->to;
 }
 
-/* The largest first, so that each node keeps its largest caller and can be reached, however small that is. */
+/* Largest first, so that each node keeps its largest caller, however small, and stays connected. */
 static void write_edges(const struct drawing *drawing)
 {
 	const struct cairn_graph *graph = drawing->graph;
@@ -298,7 +299,7 @@ bool cairn_dot_text(struct cairn_view *view, const struct cairn_dot_options *opt
 	struct cairn_shape shape = options->shape;
 	shape.by_cum = true;
 	shape.direct = options->plain;
-	shape.edge_fraction = 0; /* which edges stay is decided when it is known what would lose its last one */
+	shape.edge_fraction = 0; /* edges are chosen later, when it is known which nodes would lose their last one */
 	cairn_graph_make(&graph, view, &shape);
 	struct drawing drawing = {
 		.view = view,

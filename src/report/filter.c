@@ -1,4 +1,4 @@
-/* filter.c - applying the filters: each expression is tried once for each name, file and path, never for each frame.
+/* filter.c - applies the filters. Each expression is tried once for each name, file and path, not for each frame.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/filter.h"
 
@@ -16,7 +16,7 @@ struct matcher {
 	struct cairn_pattern *pattern; /* NULL when the option is not given */
 	unsigned char *strings; /* by string of the profile: untried, no or yes */
 	unsigned char *entries; /* by entry, the same */
-	bool matched; /* anything at all */
+	bool matched; /* there was any match */
 };
 
 static bool matcher_start(struct matcher *matcher, const struct cairn_view *view, const char *option, const char *text,
@@ -55,7 +55,7 @@ static bool match_entry(struct matcher *matcher, uint32_t entry)
 	return matcher->entries[entry] == yes;
 }
 
-/* Whether the pattern matches the name of SLOT of the view, as shown or in full. */
+/* Whether the pattern matches the name of SLOT, as shown or in full. */
 static bool match_name(struct matcher *matcher, size_t location, size_t slot)
 {
 	(void)location;
@@ -67,7 +67,7 @@ static bool match_name(struct matcher *matcher, size_t location, size_t slot)
 	return matches;
 }
 
-/* The same, or its file, or the module of LOCATION, which it belongs to. */
+/* Whether it matches that name, its file, or the module of LOCATION. */
 static bool match_frame(struct matcher *matcher, size_t location, size_t slot)
 {
 	const struct cairn_profile *profile = matcher->view->profile;
@@ -80,7 +80,7 @@ static bool match_frame(struct matcher *matcher, size_t location, size_t slot)
 	return matches;
 }
 
-/* Takes away the frames that DROP matches and those that KEEP does not. */
+/* Removes the frames that DROP matches, and those that KEEP does not match. */
 static void drop_frames(struct cairn_view *view, struct matcher *drop, struct matcher *keep,
 			bool (*match)(struct matcher *matcher, size_t location, size_t slot))
 {
@@ -102,7 +102,7 @@ static void drop_frames(struct cairn_view *view, struct matcher *drop, struct ma
 
 enum { neutral, focused, ignored };
 
-/* What each location does to the stacks it is in. */
+/* The effect of each location on the stacks that contain it. */
 static unsigned char *judge_locations(struct cairn_view *view, struct matcher *focus, struct matcher *ignore)
 {
 	if (!focus->pattern && !ignore->pattern)

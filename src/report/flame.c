@@ -1,4 +1,4 @@
-/* flame.c - one sweep over the tree, from the root down.
+/* flame.c - lays out the tree in one pass, from the root down.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/flame.h"
 
@@ -8,17 +8,17 @@
 #include <stdlib.h>
 
 struct place {
-	double start; /* negative until the caller was placed, and for ever if that was left out */
+	double start; /* negative until the caller is placed; stays negative if the caller was left out */
 	uint32_t depth;
 };
 
-/* Past this, doubles are not whole numbers one by one. */
+/* Above this, doubles cannot represent every integer. */
 static int64_t whole(double value)
 {
 	return (int64_t)rint(fmin(value, 0x1p53));
 }
 
-/* Whatever node of a pruned tree was not told apart counts with its sum. */
+/* In a pruned tree, a node without children counts with its total. */
 static void add_changes(struct cairn_flame *flame)
 {
 	for (size_t n = 0; n < flame->tree->count; n++) {
@@ -64,7 +64,7 @@ void cairn_flame_make(struct cairn_flame *flame, const struct cairn_tree *tree, 
 		double size = tree->nodes[n].size.total;
 		if (places[n].start < 0 || (n > 0 && (size == 0 || size < least)))
 			continue;
-		/* What a node holds itself for a while, in a tree in the order of time, has no frame of its own. */
+		/* In a tree by time, a node's own value between its children is a child without an entry, and gets no frame. */
 		if (n == 0 || tree->nodes[n].entry != CAIRN_NONE)
 			add_frame(flame, n, &places[n]);
 		place_callees(tree, places, n);

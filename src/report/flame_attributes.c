@@ -1,4 +1,4 @@
-/* flame_attributes.c - reading them, and start tags.
+/* flame_attributes.c - reads the attributes, and writes start tags.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/flame_attributes.h"
 
@@ -15,7 +15,7 @@ struct cairn_flame_attributes {
 	size_t capacity;
 };
 
-/* Takes what is before the next SEPARATOR, or all, off REST. */
+/* Removes the part before the next SEPARATOR, or everything, from REST. */
 static struct cairn_bytes take_until(struct cairn_bytes *rest, char separator)
 {
 	const char *mark = rest->length ? memchr(rest->data, separator, rest->length) : NULL;
@@ -81,7 +81,7 @@ const struct cairn_flame_attribute *cairn_flame_attributes_find(const struct cai
 	return id == CAIRN_NONE || id == 0 ? NULL : &attributes->items[id - 1];
 }
 
-/* A link goes to the web or to a place beside the picture; anything else, such as a script, is no link. */
+/* A link must lead to the web or to a place beside the picture; anything else, such as a script, is rejected. */
 static bool is_safe_link(struct cairn_bytes link)
 {
 	size_t scheme = 0;

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 struct cairn_flame_attribute {
-	struct cairn_bytes title, href, target, class, id; /* empty where not given; borrowed from the text that was read */
+	struct cairn_bytes title, href, target, class, id; /* empty if not given; borrowed from the text that was read */
 };
 
 struct cairn_flame_attributes;

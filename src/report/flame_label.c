@@ -1,4 +1,4 @@
-/* flame_label.c - shortening by letters, not bytes.
+/* flame_label.c - shortens names, counted in letters rather than bytes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/flame_label.h"
 
@@ -34,7 +34,7 @@ void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffe
 	}
 	if (count < 6)
 		return;
-	/* The name a function has itself is after the last "::" that is not inside brackets. */
+	/* The function's own name follows the last "::" outside brackets. */
 	struct cairn_bytes own = name;
 	int nesting = 0;
 	for (size_t i = 0; i < name.length; i++) {

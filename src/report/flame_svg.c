@@ -1,4 +1,4 @@
-/* flame_svg.c - drawing.
+/* flame_svg.c - draws a flame graph.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/flame_svg.h"
 
@@ -17,9 +17,9 @@ struct drawing {
 	const struct cairn_flame_svg_options *options;
 	struct cairn_buffer *out;
 	struct cairn_buffer label; /* scratch */
-	double top, bottom, height; /* of the rows above and below; of all */
+	double top, bottom, height; /* of the space above and below the rows; of the picture */
 	double scale;  /* pixels for each unit of weight */
-	double change_most; /* the change that has the full colour */
+	double change_most; /* the change that gets the full colour */
 };
 
 struct cairn_flame_svg_options cairn_flame_svg_defaults(void)
@@ -36,13 +36,13 @@ struct cairn_flame_svg_options cairn_flame_svg_defaults(void)
 	};
 }
 
-/* The width of a frame that holds everything. */
+/* The width of the root frame. */
 static double frame_room(const struct cairn_flame_svg_options *options)
 {
 	return options->width > 2 * side + 1 ? options->width - 2 * side : 1;
 }
 
-/* A length with one digit after the point, and none where it is 0. */
+/* Writes a length with one decimal place, or none if that is 0. */
 static void add_length(struct cairn_buffer *out, double value)
 {
 	int64_t tenths = llround(value * 10);
@@ -133,7 +133,7 @@ static bool find_background(const struct cairn_flame_svg_options *options, bool 
 	return is_color(name) || cairn_fail(error, "no background '%s'; there are yellow, blue, green, grey and #rrggbb", name);
 }
 
-/* A font family may hold only what cannot end a style rule. */
+/* A font family may contain only characters that cannot end a style rule. */
 static void add_font(struct cairn_buffer *out, const char *font)
 {
 	if (!font)
@@ -212,7 +212,7 @@ static void write_caption(struct drawing *drawing, const char *id, const char *c
 	cairn_buffer_byte(drawing->out, '>');
 }
 
-/* What the colours of a change mean. */
+/* Explains the colours of a change. */
 static void write_legend(struct drawing *drawing, double y)
 {
 	static const struct {
@@ -270,7 +270,7 @@ static void write_captions(struct drawing *drawing)
 
 /* Frames. */
 
-/* NAME without the mark that says what kind of code it is: _[k], _[j], _[i], _[w]. */
+/* NAME without its mark for the kind of code: _[k], _[j], _[i], _[w]. */
 static struct cairn_bytes without_mark(struct cairn_bytes name)
 {
 	if (name.length > 4 && memcmp(name.data + name.length - 4, "_[", 2) == 0 && name.data[name.length - 1] == ']' &&
@@ -308,7 +308,7 @@ static void add_before_and_now(const struct drawing *drawing, const char *title,
 	cairn_buffer_text(out, " now");
 }
 
-/* One line for each thing that is known beyond the value: objects, and where the function is. */
+/* Adds a line for everything known besides the value: objects, and the location of the function. */
 static void add_facts(const struct drawing *drawing, const struct cairn_tree_node *node, struct cairn_buffer *out)
 {
 	const struct cairn_tree *tree = drawing->flame->tree;
@@ -474,7 +474,7 @@ static void write_head(const struct cairn_flame_svg_options *options, double hei
 	cairn_buffer_text(out, "\" xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
 			       "xmlns:fg=\"http://github.com/jonhoo/inferno\">\n");
 	if (options->notes) {
-		/* A comment may not hold two dashes. */
+		/* A comment must not contain two dashes. */
 		cairn_buffer_text(out, "<!-- NOTES: ");
 		for (const char *at = options->notes; *at; at++)
 			cairn_xml_text(out, (struct cairn_bytes){*at == '-' && at[1] == '-' ? "=" : at, 1});

@@ -1,4 +1,4 @@
-/* flamebearer.c - boxes in rows.
+/* flamebearer.c - arranges boxes in rows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/flamebearer.h"
 
@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Whole numbers of one node: of the base, and now. */
+/* The integers of one node: for the base, and for now. */
 struct box {
 	int64_t self[2], total[2];
-	int64_t other[2]; /* of children that are too small to be shown */
+	int64_t other[2]; /* of children too small to be shown */
 	int64_t start[2], other_start[2];
 	bool shown;
 	uint32_t depth;
@@ -33,7 +33,7 @@ static int64_t larger(const int64_t values[2])
 	return values[0] > values[1] ? values[0] : values[1];
 }
 
-/* The least total of a box that is shown. */
+/* The smallest total of a box that is shown. */
 static int64_t least_shown(const struct box *boxes, size_t count, size_t node_most)
 {
 	if (node_most == 0 || count <= node_most)
@@ -62,17 +62,17 @@ static void put_box(struct cairn_flamebearer *flame, size_t row, int64_t (*ends)
 		out->values[out->count++] = self[side];
 		ends[row][side] = start[side] + total[side];
 	}
-	out->values[out->count++] = (int64_t)name - 1; /* number 0 of the table is the empty string */
+	out->values[out->count++] = (int64_t)name - 1; /* string 0 of the table is the empty string */
 	flame->most_self = larger(self) > flame->most_self ? larger(self) : flame->most_self;
 }
 
-/* A box of a row: that of a node, or of what is too small to be shown below it. */
+/* A box in a row: a node, or the sum of children too small to be shown. */
 struct place {
 	uint32_t node;
 	bool other;
 };
 
-/* Finds where the children of NODE begin, and appends them to ROW. Returns how many there are. */
+/* Finds where the children of NODE begin, and appends them to ROW. Returns their number. */
 static size_t place_children(const struct cairn_tree *tree, struct box *boxes, uint32_t node, struct place *row)
 {
 	struct box *box = &boxes[node];
@@ -124,7 +124,7 @@ void cairn_flamebearer_make(struct cairn_flamebearer *flame, const struct cairn_
 	}
 	flame->totals[0] = boxes[0].total[0];
 	flame->totals[1] = boxes[0].total[1];
-	/* Row by row, each in the order of its parents: a box is placed once its parent is. */
+	/* Row by row, each in the order of the parents: a box is placed after its parent. */
 	int64_t(*ends)[2] = cairn_array_zero(deepest + 3, sizeof *ends);
 	struct place *row = cairn_array_new(2 * tree->count + 2, sizeof *row), *next = cairn_array_new(2 * tree->count + 2, sizeof *next);
 	size_t count = 1;

@@ -1,6 +1,6 @@
-/* graph.c - the rows of the flat table as nodes, and one more pass over the samples for the edges between them.
+/* graph.c - makes nodes from the rows of the flat table, and edges in another pass over the samples.
  *
- * What a node holds does not depend on which others are shown, so nodes are chosen before edges are looked at.
+ * The values of a node do not depend on which other nodes are shown, so nodes are chosen before edges are counted.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/graph.h"
 
@@ -27,19 +27,19 @@ static void make_nodes(struct cairn_graph *graph, struct cairn_view *view, const
 	cairn_top_free(&top);
 }
 
-/* Edges under way. */
+/* The state while edges are counted. */
 struct build {
 	struct cairn_graph *graph;
 	struct cairn_view *view;
 	uint32_t *node_of;    /* each entry's node; CAIRN_NONE for those left out */
-	const bool *wanted;   /* by node: whether its edges are; NULL for all */
+	const bool *wanted;   /* by node, whether its edges are wanted; NULL for all */
 	bool direct;
 	struct cairn_map map; /* by caller and callee */
-	uint32_t *seen;       /* per edge, the sample (plus one) that counted last, so that each counts once */
+	uint32_t *seen;       /* for each edge, the last sample (plus one) that was counted, so that each counts once */
 	size_t seen_capacity;
 };
 
-/* What one sample adds to each edge it passes. */
+/* What one sample adds to each edge on its stack. */
 struct passing {
 	uint32_t stamp;
 	double value;
@@ -92,7 +92,7 @@ static void add_sample(struct build *build, size_t sample)
 	}
 }
 
-/* Drops the edges below CUTOFF and those that come to nothing. */
+/* Drops edges below CUTOFF, and those with the value 0. */
 static void drop_edges(struct cairn_graph *graph, const struct cairn_view *view, double cutoff)
 {
 	size_t kept = 0;
@@ -120,7 +120,7 @@ static int compare_edges(const void *a, const void *b, void *context)
 	return strcmp(cairn_view_name(order->view, l).data, cairn_view_name(order->view, r).data);
 }
 
-/* The edges of each node beside each other, largest first. */
+/* Groups the edges by node, largest first. */
 static void link_edges(struct cairn_graph *graph, const struct cairn_view *view)
 {
 	graph->in_edges = cairn_array_zero(graph->edge_count, sizeof *graph->in_edges);

@@ -1,4 +1,4 @@
-/* graph_svg.c - adding the style and the script.
+/* graph_svg.c - adds the style and the script to the picture.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/graph_svg.h"
 
@@ -13,7 +13,7 @@ static const char light[] =
 	".edge path{stroke:#8b9098}.edge polygon{fill:#8b9098;stroke:#8b9098}"
 	".control rect{fill:#22262b;stroke:#4a5058}.control:hover rect{fill:#30353c}.control text{fill:#e8e6e2}\n";
 
-/* The larger the share, the stronger. */
+/* The larger the share, the stronger the colour. */
 static void write_dark(struct cairn_buffer *out)
 {
 	static const struct {

@@ -7,7 +7,7 @@
 
 enum { CAIRN_GRAPH_SHADES = 10 };
 
-/* Appends DRAWN to OUT, with a style after its <svg> and a script before its end; unchanged if it is no SVG. Nodes and edges of the
+/* Appends DRAWN to OUT, with a style after its <svg> and a script before its end; unchanged if it is not an SVG. Nodes and edges of the
  * classes heatN, grewN and shrankN, with N below CAIRN_GRAPH_SHADES, have their own dark colours (report/dot.c writes the classes). */
 void cairn_graph_svg(struct cairn_bytes drawn, struct cairn_buffer *out);
 

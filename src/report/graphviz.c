@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* What we use of the two libraries; their structs are opaque to us. */
+/* The functions that we use; the structs of the libraries are opaque. */
 struct context;
 struct graph;
 
@@ -20,7 +20,7 @@ static struct {
 	int (*render)(struct context *of, struct graph *graph, const char *format, char **data, unsigned *length);
 	void (*free_data)(char *data);
 } library;
-/* One for all pictures, never freed: Graphviz remembers the last font by a pointer into it. */
+/* One context for all pictures, never freed: Graphviz remembers the last font by a pointer into it. */
 static struct context *context;
 
 static bool load(void)
@@ -55,7 +55,7 @@ static bool load(void)
 	return context != NULL;
 }
 
-/* The library prints what it dislikes; only the first of it goes into our own sentence. */
+/* The library prints its complaints; the first one becomes part of our error message. */
 static char complaint[200];
 
 static int keep_complaint(char *text)

@@ -1,4 +1,4 @@
-/* head.c - the lines above a report.
+/* head.c - writes the lines above a report.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/head.h"
 
@@ -18,7 +18,7 @@ char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape 
 	return cairn_number_text(value, cairn_view_in_bytes(view) && !shape->bytes, out);
 }
 
-/* What is there is not less than nothing. */
+/* An amount cannot be negative, so neither can the ends of its interval. */
 static struct cairn_interval shown_interval(const struct cairn_view *view, double value, struct cairn_spread spread)
 {
 	struct cairn_interval interval = cairn_view_interval(view, value, spread);
@@ -27,7 +27,7 @@ static struct cairn_interval shown_interval(const struct cairn_view *view, doubl
 	return interval;
 }
 
-/* Where more than a twentieth of a value has an error that nobody knows, so has the value. */
+/* If more than a twentieth of a value has an unknown error, the error of the whole value counts as unknown. */
 static bool knows_interval(const struct cairn_view *view, double value, struct cairn_spread spread)
 {
 	static const double tolerated = 0.05;
@@ -103,7 +103,7 @@ const char *cairn_head_title(const struct cairn_view *view)
 	return type;
 }
 
-/* How many samples the sum of all that was allocated from one stack rests on. The profile keeps the number of those that are live. */
+/* The number of samples behind everything ever allocated from one stack. The profile itself stores only the number of live samples. */
 static double allocated_samples(const struct cairn_view *view, size_t at)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -115,7 +115,7 @@ static double allocated_samples(const struct cairn_view *view, size_t at)
 	       cairn_unsample_count(profile->unsampling, profile->period, base_objects, base_bytes);
 }
 
-/* About how many samples the numbers rest on; 0 when the format does not say. */
+/* The approximate number of samples behind the values; 0 if the format does not have it. */
 static double sample_count(const struct cairn_view *view)
 {
 	bool allocated = strncmp(cairn_head_type(view), "alloc_", 6) == 0 && view->partner != CAIRN_NONE;
@@ -125,7 +125,7 @@ static double sample_count(const struct cairn_view *view)
 	return count;
 }
 
-/* Local time; with the date where the profile was not taken on the same day. */
+/* Writes local time, with the date if the profile was taken on another day. */
 static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t size)
 {
 	time_t since = (time_t)(since_ns / CAIRN_SECOND_NS), taken = (time_t)(taken_ns / CAIRN_SECOND_NS);
@@ -136,8 +136,8 @@ static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t si
 	strftime(out, size, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
 }
 
-/* Whether a part of what lives was allocated before sampling began. What the process allocates in its first second hardly matters, and an
- * estimate is seldom more than a twentieth off. */
+/* Whether some live memory was allocated before sampling began. Allocations in the first second of a process hardly matter, and estimates
+ * are seldom off by more than a twentieth. */
 static bool is_partial(const struct cairn_view *view)
 {
 	static const int64_t late_ns = CAIRN_SECOND_NS;
@@ -193,7 +193,7 @@ static void write_errors(const struct cairn_view *view, const struct cairn_shape
 		cairn_buffer_text(out, "\ncall paths that mix object sizes have unknown errors: the dump does not record their sizes");
 }
 
-/* When the highest point was, and how long before the dump. */
+/* Writes when the peak was, and how long before the dump. */
 static void write_peak(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	char when[40], before[32];

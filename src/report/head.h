@@ -7,14 +7,14 @@
 #include "report/shape.h"
 #include "report/view.h"
 
-/* Two lines and an empty one. */
+/* Writes two lines and an empty one. */
 void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
 /* The same as members of the object that is open. */
 void cairn_head_json(struct cairn_view *view, struct cairn_json *json);
 
-/* Where sampling began long after the process did, so that the live bytes of VIEW are only a part: the sentence that says so,
- * "340 MiB sampled since 12:03:11, of 1.3 GiB live", in OUT; without the second number where the allocator's own
- * count is not known. Whoever shows the total shows it too. False where all of it is there. */
+/* If sampling began long after the process started, so that VIEW has only part of the live bytes: writes the sentence that says so to OUT,
+ * "340 MiB sampled since 12:03:11, of 1.3 GiB live", without the second number if the allocator's own count is unknown. Every report that
+ * shows the total shows this sentence too. Returns false if the view is complete. */
 bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size);
 
 /* Formats VALUE as the report does. Returns OUT, which holds at least 32 bytes. */

@@ -33,7 +33,7 @@ static bool match_location(const struct cairn_jeprof *jeprof, const struct cairn
 	return false;
 }
 
-/* By the name of the function that was compiled there, or by the address where that has no name. */
+/* Matches the name of the function that was compiled at the address, or the address if it has no name. */
 static bool match_outermost(const struct cairn_jeprof *jeprof, const struct cairn_pattern *pattern, size_t id, struct cairn_buffer *scratch)
 {
 	const struct cairn_profile *profile = jeprof->view.profile;
@@ -49,7 +49,7 @@ static bool match_outermost(const struct cairn_jeprof *jeprof, const struct cair
 typedef bool location_matcher(const struct cairn_jeprof *jeprof, const struct cairn_pattern *pattern, size_t id,
 			      struct cairn_buffer *scratch);
 
-/* Which locations match TEXT, the value of OPTION; to be freed. NULL with a sentence where it does not compile. */
+/* The locations that match TEXT, the value of OPTION. The caller frees the result. NULL with a message if TEXT does not compile. */
 static bool *match_all(const struct cairn_jeprof *jeprof, const char *option, const char *text, location_matcher *matches,
 		       struct cairn_error *error)
 {
@@ -68,7 +68,7 @@ static bool *match_all(const struct cairn_jeprof *jeprof, const char *option, co
 	return found;
 }
 
-/* Takes out the locations that match TEXT, or with WANTED those that do not. */
+/* Removes the locations that match TEXT or, if WANTED, those that do not. */
 static bool drop_frames(struct cairn_jeprof *jeprof, const char *option, const char *text, bool wanted, struct cairn_error *error)
 {
 	if (!text)
@@ -83,7 +83,7 @@ static bool drop_frames(struct cairn_jeprof *jeprof, const char *option, const c
 	return true;
 }
 
-/* Keeps the stacks with a location that matches TEXT, or without WANTED those with none. */
+/* If WANTED, keeps the stacks with a location that matches TEXT, otherwise those without any. */
 static bool choose_stacks(struct cairn_jeprof *jeprof, const char *option, const char *text, bool wanted, struct cairn_error *error)
 {
 	if (!text)
@@ -140,10 +140,10 @@ char *cairn_jeprof_number(const struct cairn_jeprof *jeprof, double value, char 
 	enum { room = 32 };
 	if (cairn_view_in_bytes(&jeprof->view) && !jeprof->show_bytes)
 		snprintf(out, room, "%.1f", value / 1048576.0);
-	else if (cairn_view_in_time(&jeprof->view)) /* delays, of which contention profiles tell */
+	else if (cairn_view_in_time(&jeprof->view)) /* delays, in contention profiles */
 		snprintf(out, room, "%.3f", value / 1e9);
 	else
-		snprintf(out, room, "%.0f", trunc(value) + 0.0); /* adding zero makes no "-0" of small shrinkage */
+		snprintf(out, room, "%.0f", trunc(value) + 0.0); /* adding zero avoids "-0" for small decreases */
 	return out;
 }
 
@@ -172,7 +172,7 @@ struct order {
 	bool by_cum;
 };
 
-/* Largest first, with the sign: what shrank comes last. */
+/* Largest first, with the sign: decreases come last. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct cairn_top_row *left = a, *right = b;

@@ -19,7 +19,7 @@ struct cairn_jeprof {
 };
 
 /* Makes the view of PROFILE; of the filters in OPTIONS, the four above work like jeprof's. Fails with a message if an expression does not
- * compile or the profile has no such value; an empty result is no failure. */
+ * compile or the profile has no such value; an empty result is not a failure. */
 bool cairn_jeprof_make(struct cairn_jeprof *jeprof, const struct cairn_profile *profile, const struct cairn_view_options *options,
 		       struct cairn_error *error);
 void cairn_jeprof_free(struct cairn_jeprof *jeprof);

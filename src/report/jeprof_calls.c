@@ -1,7 +1,7 @@
-/* jeprof_calls.c - calls between source lines, as jeprof counts them, for callgrind's format.
+/* jeprof_calls.c - calls between source lines, counted as in jeprof, for Callgrind's format.
  *
- * A *place* is a line of the function that was compiled at an address. A stack adds its value to the place of its leaf, and to
- * each call on it.
+ * A *place* is a line of the function that was compiled at an address. A stack adds its value to the place of its leaf, and to each call on
+ * the stack.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof.h"
 
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 struct place {
-	uint32_t file, line, function; /* file and function in the strings of the graph */
+	uint32_t file, line, function; /* file and function are strings of the graph */
 };
 
-/* CALLEE is CAIRN_NONE for what the caller holds itself. */
+/* CALLEE is CAIRN_NONE for the caller's own value. */
 struct call {
 	uint32_t caller, callee;
 	double value;
@@ -150,7 +150,7 @@ void cairn_jeprof_callgrind(struct cairn_jeprof *jeprof, struct cairn_buffer *ou
 	if (graph.call_count > 0)
 		qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
 	cairn_buffer_text(out, "events: Hits\n\n");
-	size_t names = graph.strings.count + 1; /* with the empty one */
+	size_t names = graph.strings.count + 1; /* including the empty string */
 	cairn_callgrind_open(&callgrind, out, names, names);
 	for (size_t i = 0; i < graph.call_count; i++)
 		write_call(&graph, &graph.calls[i], &callgrind);

@@ -1,7 +1,7 @@
 /* jeprof_code.c - source and machine code in jeprof's layout.
  *
- * jeprof takes the lines of a function from its disassembly. Ours begin where the debug information says, and end at the closing
- * brace below the last line that holds something: the first line no deeper indented than the function's own.
+ * jeprof takes the lines of a function from its disassembly. Here, they begin where the debug information says, and end at the closing
+ * brace after the last line with a value: the first line that is indented no deeper than the function.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof.h"
 
@@ -20,7 +20,7 @@ static char *number_or_dot(const struct cairn_jeprof *jeprof, double value, char
 	return value == 0 ? strcpy(out, ".") : cairn_jeprof_number(jeprof, value, out);
 }
 
-/* How deep a line is indented; -1 for an empty one. */
+/* The indentation of a line; -1 if it is empty. */
 static int indentation(struct cairn_bytes line)
 {
 	for (size_t i = 0; i < line.length; i++)
@@ -91,7 +91,7 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 			cairn_source_file_close(&code);
 			continue;
 		}
-		/* Without the source, the lines that hold something by their numbers. */
+		/* Without the source, only the numbers of lines with a value are shown. */
 		for (size_t i = 0; i < routine->count; i++) {
 			const struct cairn_list_line *line = &list.lines[routine->first + i];
 			cairn_buffer_format(out, "%6s %6s %4u: \n", number_or_dot(jeprof, line->row.flat, flat),
@@ -106,12 +106,12 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 struct disassembly {
 	struct cairn_jeprof *jeprof;
 	struct cairn_buffer *out;
-	const char *file; /* the one whose name was written last */
+	const char *file; /* the file whose name was written last */
 	struct cairn_source_file code;
 	bool open;
 };
 
-/* Where an instruction holds something its source line stands above it. */
+/* Writes the source line above an instruction that has a value. */
 static void write_source(struct disassembly *disassembly, uint32_t entry_id, double flat, double cum)
 {
 	const struct cairn_profile *profile = disassembly->jeprof->view.profile;

@@ -1,4 +1,4 @@
-/* jeprof_name.c - jeprof's names: short, marked where inlined, told apart where equal.
+/* jeprof_name.c - jeprof's names: short, marked if inlined, and numbered if two functions share one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof_name.h"
 
@@ -13,7 +13,7 @@ static bool is_word(char letter)
 	return isalnum((unsigned char)letter) || letter == '_';
 }
 
-/* Takes what stands between matching OPEN and CLOSE out of TEXT, in place; after parentheses also a const. */
+/* Removes everything between matching OPEN and CLOSE from TEXT, in place; after parentheses, also a const. */
 static size_t strip_pairs(char *text, size_t length, char open, char close)
 {
 	size_t to = 0, depth = 0;
@@ -37,7 +37,7 @@ static size_t strip_pairs(char *text, size_t length, char open, char close)
 	return to;
 }
 
-/* Where the name begins after a return type: at the last word that a space precedes and :: follows. */
+/* Where the name begins after a return type: at the last word that is preceded by a space and followed by ::. */
 static size_t skip_type(const char *text, size_t length)
 {
 	for (size_t at = length; at-- > 1;) {
@@ -52,7 +52,7 @@ static size_t skip_type(const char *text, size_t length)
 	return 0;
 }
 
-/* Whether shortening took away a whole part of the path to the name. */
+/* Whether shortening removed a whole part of the name's path. */
 static bool lost_part(const char *text, size_t length)
 {
 	return length == 0 || memmem(text, length, "::::", 4) || (length > 2 && memcmp(text, "::", 2) == 0);
@@ -76,11 +76,11 @@ void cairn_jeprof_shorten(const char *name, struct cairn_buffer *out)
 	free(text);
 }
 
-/* What makes a function another one than its namesake: its arguments in C++ and Rust, its file in C. */
+/* What distinguishes a function from another with the same short name: its arguments in C++ and Rust, its file in C. */
 static uint32_t identity(const struct cairn_profile *profile, const struct cairn_function *function)
 {
 	struct cairn_bytes name = cairn_strings_bytes(&profile->strings, function->name);
-	uint32_t hash = 2166136261u; /* FNV-1a: the same in every run, since it is shown */
+	uint32_t hash = 2166136261u; /* FNV-1a: shown in the report, so it must be the same in every run */
 	for (size_t i = 0; i < name.length; i++)
 		hash = (hash ^ (unsigned char)name.data[i]) * 16777619u;
 	if (!memchr(name.data, '(', name.length) && !memmem(name.data, name.length, "::", 2)) {
@@ -91,7 +91,8 @@ static uint32_t identity(const struct cairn_profile *profile, const struct cairn
 	return hash ? hash : 1;
 }
 
-/* Inlined functions are not told apart, so only those that stacks were compiled into count. */
+/* Numbers functions that share a name. Inlined functions are not distinguished, so only functions that were compiled at an address
+ * count. */
 static void tell_apart(struct cairn_jeprof_names *names)
 {
 	const struct cairn_profile *profile = names->profile;

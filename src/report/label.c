@@ -1,4 +1,4 @@
-/* label.c - reading labels, and the tag filters.
+/* label.c - reads labels, and applies tag filters.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/label.h"
 
@@ -19,7 +19,8 @@ static bool has_size(const struct cairn_profile *profile, const struct cairn_lab
 	return false;
 }
 
-/* The mean size of the objects of SAMPLE, or 0. Sampled bytes and objects were scaled alike, so the quotient is as measured. */
+/* The mean size of the objects of SAMPLE, or 0. Sampled bytes and objects were scaled by the same factor, so the quotient is what was
+ * measured. */
 static int64_t mean_size(const struct cairn_view *view, size_t sample)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -90,7 +91,7 @@ void cairn_label_json(const struct cairn_view_label *label, struct cairn_json *j
 }
 
 struct cairn_label_filter {
-	char *key; /* NULL for any */
+	char *key; /* NULL for any key */
 	char *text; /* without the key */
 	bool is_range;
 	double low, high;
@@ -98,7 +99,7 @@ struct cairn_label_filter {
 	size_t pattern_count;
 };
 
-/* One end of a range: a number, perhaps with a unit of bytes. An empty end is open and leaves *VALUE as it is. */
+/* Parses one end of a range: a number, perhaps with a unit of bytes. An empty end is open and leaves *VALUE unchanged. */
 static bool parse_end(struct cairn_bytes text, double *value)
 {
 	char copy[32];
@@ -179,7 +180,7 @@ void cairn_label_filter_free(struct cairn_label_filter *filter)
 	free(filter);
 }
 
-/* Whether PATTERN matches a text label: its value where a key is asked for, else "key:value". */
+/* Whether PATTERN matches a text label: its value if the filter has a key, else "key:value". */
 static bool match_labels(const struct cairn_label_filter *filter, const struct cairn_pattern *pattern,
 			 const struct cairn_view *view, size_t sample)
 {
@@ -201,8 +202,7 @@ static bool match_labels(const struct cairn_label_filter *filter, const struct c
 	return false;
 }
 
-/* A range is of numbers with that key or, without one, of any number. A text that is a number, such as a thread's, is only
- * met exactly. */
+/* A range applies to numbers with its key or, without a key, to any number. A text that is a number, such as a thread's, must be equal. */
 static bool match_range(const struct cairn_label_filter *filter, const struct cairn_view *view, size_t sample)
 {
 	struct cairn_view_label label;
@@ -220,7 +220,7 @@ bool cairn_label_filter_match(const struct cairn_label_filter *filter, const str
 {
 	if (filter->is_range)
 		return match_range(filter, view, sample);
-	/* As pprof has it: without a key every expression must match some label, with one any of them is enough. */
+	/* As in pprof: without a key, every expression must match some label; with a key, one match is enough. */
 	for (size_t i = 0; i < filter->pattern_count; i++)
 		if (match_labels(filter, filter->patterns[i], view, sample) == (filter->key != NULL))
 			return filter->key != NULL;

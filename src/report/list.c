@@ -1,4 +1,4 @@
-/* list.c - gathering the lines of functions, and putting them beside their source.
+/* list.c - collects the lines of functions, and shows them with their source.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/list.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { margin = 5 }; /* lines shown before the first and after the last that hold something */
+enum { margin = 5 }; /* lines shown before the first and after the last line with a value */
 
 static const char *file_name(const struct cairn_view *view, uint32_t entry)
 {
@@ -36,7 +36,7 @@ static int compare_lines(const void *a, const void *b, void *context)
 	return order ? order : left->line < right->line ? -1 : left->line > right->line;
 }
 
-/* Cuts the sorted lines into routines and adds each of them up. */
+/* Divides the sorted lines into routines, and adds up each of them. */
 static void make_routines(struct cairn_list *list, struct cairn_view *view)
 {
 	uint32_t *groups = cairn_array_none(view->entry_count);
@@ -84,7 +84,7 @@ void cairn_list_free(struct cairn_list *list)
 	*list = (struct cairn_list){0};
 }
 
-/* Whether the source changed after the program that ROUTINE is in was made. */
+/* Whether the source was changed after the program with ROUTINE was built. */
 static bool is_newer(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
 		     const struct cairn_source_file *code)
 {
@@ -105,7 +105,7 @@ static void line_text(const struct cairn_view *view, const struct cairn_shape *s
 	cairn_buffer_byte(out, '\n');
 }
 
-/* The lines that hold something, and with CODE those around and between them. */
+/* Writes the lines with a value and, if CODE is there, those around and between them. */
 static void routine_lines(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
 			  const struct cairn_source_file *code, const struct cairn_shape *shape, struct cairn_buffer *out)
 {

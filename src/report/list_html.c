@@ -1,7 +1,7 @@
-/* list_html.c - source lines as rows of a table; the instructions behind a line are in a <details> below it.
+/* list_html.c - source lines as rows of a table; the instructions of a line are in a <details> below it.
  *
- * Instructions come from a view of the same profile by addresses. Only those that hold something know their line, and these are what a
- * person opens a line for; the whole routine is at its end.
+ * Instructions come from a view of the same profile by addresses. Only those with a value have a known line, and these are the ones that
+ * people open a line for; the whole routine follows at its end.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/list_html.h"
 
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { margin = 5 }; /* lines shown before the first and after the last that hold something */
+enum { margin = 5 }; /* lines shown before the first and after the last line with a value */
 
 static const char style[] =
 	":root{color-scheme:light dark;font:14px/1.45 system-ui,sans-serif}body{margin:1.5rem auto;max-width:76rem;padding:0 1rem}"
@@ -37,7 +37,7 @@ static void add_numbers(const struct cairn_view *view, const struct cairn_top_ro
 	}
 }
 
-/* The instructions of all routines that match, as they are written for people to read. */
+/* The instructions of all routines that match, as readable text. */
 struct assembly {
 	struct cairn_view view; /* by address */
 	struct cairn_disasm disasm;
@@ -48,7 +48,7 @@ static void open_assembly(struct assembly *assembly, const struct cairn_view *li
 			  const struct cairn_find_options *find)
 {
 	struct cairn_view_options options = lines->options;
-	struct cairn_error error; /* without instructions the page is still what was asked for */
+	struct cairn_error error; /* ignored: the page is useful without instructions too */
 	options.granularity = CAIRN_BY_ADDRESS;
 	options.no_inlines = true;
 	*assembly = (struct assembly){0};
@@ -85,7 +85,7 @@ static void add_instruction(void *context, const struct cairn_disasm_instruction
 	cairn_buffer_byte(lookup->out, '\n');
 }
 
-/* The instructions of the routine called NAME in FILE, of LINE or all of them, as text. */
+/* Writes the instructions of routine NAME in FILE as text: those of LINE, or all if it is 0. */
 static void add_instructions(struct assembly *assembly, const char *name, const char *file, uint32_t line, struct cairn_buffer *out)
 {
 	struct lookup lookup = {assembly, name, file, line, out};

@@ -33,5 +33,5 @@ char *cairn_number_time(double nanoseconds, char *out)
 double cairn_number_percent(double value, double total)
 {
 	double percent = total != 0 ? 100 * value / total : 0;
-	return fabs(percent) < 0.005 ? 0 : percent; /* and so never "-0.00" */
+	return fabs(percent) < 0.005 ? 0 : percent; /* never "-0.00" */
 }

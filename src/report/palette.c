@@ -1,4 +1,4 @@
-/* palette.c - the palettes as a table of ranges, and the numbers that pick within them.
+/* palette.c - the palettes as a table of ranges, and the numbers that select a colour within a range.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/palette.h"
 
@@ -20,7 +20,7 @@ const char *const cairn_palette_names[] = {
 
 enum { palette_count = sizeof cairn_palette_names / sizeof *cairn_palette_names - 1 };
 
-/* Each of red, green and blue is base + spread * v; FIRST says which take the first number, the others take the second. */
+/* Each of red, green and blue is base + spread * v; those marked in FIRST use the first number for v, the others the second. */
 static const struct range {
 	unsigned char base[3], spread[3];
 	bool first[3];
@@ -101,7 +101,7 @@ static enum cairn_palette_kind perl_kind(struct cairn_bytes name)
 	return cairn_bytes_end_with(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
 }
 
-/* The palettes that choose one of the plain ones for each name. */
+/* The palettes that select one of the plain palettes by name. */
 static enum cairn_palette_kind plain_kind(enum cairn_palette_kind kind, struct cairn_bytes name)
 {
 	switch (kind) {
@@ -120,7 +120,7 @@ static enum cairn_palette_kind plain_kind(enum cairn_palette_kind kind, struct c
 	}
 }
 
-/* The first number of the 48-bit generator of drand48 when seeded with the sum of the characters. */
+/* The first number of drand48's 48-bit generator, seeded with the sum of the characters. */
 static double sum_number(struct cairn_bytes name)
 {
 	uint32_t sum = 0;
@@ -141,7 +141,7 @@ static double sum_number(struct cairn_bytes name)
 	return (double)state * 0x1p-48;
 }
 
-/* The first three characters, from either end, each weighing less than the one before. */
+/* A number from the first three characters, counted from either end, each with less weight than the one before. */
 static double prefix_number(struct cairn_bytes name, bool from_end)
 {
 	double sum = 0, most = 1, weight = 1;
@@ -155,14 +155,14 @@ static double prefix_number(struct cairn_bytes name, bool from_end)
 	return 1 - sum / most;
 }
 
-/* NAME without a module written before a backquote. */
+/* NAME without the module before a backquote. */
 static struct cairn_bytes without_module(struct cairn_bytes name)
 {
 	const char *mark = name.length > 1 ? memchr(name.data + 1, '`', name.length - 1) : NULL;
 	return mark ? cairn_bytes_skip(name, (size_t)(mark - name.data) + 1) : name;
 }
 
-/* The module before a backquote where there is one: what prefix_number looks at from the end. */
+/* The module before a backquote, if there is one: the part that prefix_number reads from the end. */
 static struct cairn_bytes without_function(struct cairn_bytes name)
 {
 	const char *mark = name.length > 1 ? memrchr(name.data, '`', name.length - 1) : NULL;
@@ -182,7 +182,7 @@ static uint32_t pick(const struct range *range, double first, double second)
 	return pack(channel[0], channel[1], channel[2]);
 }
 
-/* The outermost namespace or package of a name that comes without a module. */
+/* The outermost namespace or package of a name without a module. */
 static struct cairn_bytes name_space(struct cairn_bytes name)
 {
 	size_t end = 0;
@@ -194,7 +194,7 @@ static struct cairn_bytes name_space(struct cairn_bytes name)
 	return (struct cairn_bytes){"", 0};
 }
 
-/* One of twelve hues by the module, a shade of it by the name. Without a module it is grey. */
+/* One of twelve hues by module, with a shade by name; grey without a module. */
 static uint32_t module_color(struct cairn_bytes name, struct cairn_bytes module)
 {
 	static const unsigned char hues[][3] = {

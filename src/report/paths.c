@@ -1,4 +1,4 @@
-/* paths.c - keeping call paths once.
+/* paths.c - stores each call path once.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/paths.h"
 

@@ -1,4 +1,4 @@
-/* peek.c - callers above, the entry itself, callees below.
+/* peek.c - writes each entry with its callers above and its callees below.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/peek.h"
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The line between entries is as long as the numbers are wide. */
+/* The line between entries is as long as the columns are wide. */
 static void write_rule(const struct cairn_view *view, struct cairn_buffer *out)
 {
 	int width = 72 + (view->options.errors ? 3 * (CAIRN_INTERVAL_WIDTH + 1) : 0);
@@ -35,7 +35,7 @@ static void write_name(const struct table *table, uint32_t entry, const char *af
 	cairn_buffer_text(table->out, after);
 }
 
-/* The node at the other end of EDGE; a call of the node to itself is no news. */
+/* Writes the node at the other end of EDGE. Calls of a node to itself are left out. */
 static void write_edge(const struct table *table, const struct cairn_graph_edge *edge, uint32_t other, double cum)
 {
 	char number[32], errors[CAIRN_INTERVAL_TEXT];

@@ -1,4 +1,4 @@
-/* raw.c - the complete listing.
+/* raw.c - writes the complete listing.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/raw.h"
 
@@ -12,7 +12,7 @@ static const char *const kinds[] = {
 	[CAIRN_PROFILE_OTHER] = "other",
 };
 
-/* BEFORE, the string ID and AFTER. */
+/* Writes BEFORE, the string with number ID, and AFTER. */
 static void write_text(const struct cairn_profile *profile, const char *before, uint32_t id, const char *after, struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, before);

@@ -1,4 +1,4 @@
-/* source_file.c - finding and cutting up source files.
+/* source_file.c - finds source files, and divides them into lines.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/source_file.h"
 
@@ -16,7 +16,7 @@ static bool is_file(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* PATH or the longest end of it that is there below FOLDER. Owned by the caller; NULL for none. */
+/* PATH, or the longest end of it, that exists below FOLDER. The caller frees it; NULL if there is none. */
 static char *find_below(struct cairn_bytes folder, const char *path)
 {
 	while (*path == '/')
@@ -86,7 +86,7 @@ struct cairn_bytes cairn_source_file_line(const struct cairn_source_file *code, 
 		return line;
 	struct cairn_bytes rest = cairn_bytes_skip(code->file.bytes, code->starts[number - 1]);
 	cairn_text_line(&rest, &line, NULL);
-	if (line.length > 0 && line.data[line.length - 1] == '\r') /* of the line's end, as some editors write it */
+	if (line.length > 0 && line.data[line.length - 1] == '\r') /* part of the line end in files from some editors */
 		line.length--;
 	return line;
 }

@@ -1,4 +1,4 @@
-/* speedscope.c - writing it.
+/* speedscope.c - writes speedscope's JSON.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/speedscope.h"
 
@@ -36,7 +36,7 @@ static void write_frames(const struct cairn_view *view, struct cairn_json *json)
 	cairn_json_close(json, '}');
 }
 
-/* What sample I weighs in the profile of SIGN: 1 for what grew, -1 for what shrank. */
+/* The weight of sample I in the profile for SIGN: 1 for growth, -1 for decrease. */
 static double weight_of(const struct cairn_view *view, size_t i, uint32_t value, int sign)
 {
 	double weight = trunc(cairn_profile_values(view->profile, view->samples[i])[value]) * sign;

@@ -1,4 +1,4 @@
-/* tags.c - adding samples up by label.
+/* tags.c - adds up samples by label.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tags.h"
 
@@ -18,7 +18,7 @@ struct tag {
 	struct cairn_view_label label;
 	uint32_t key; /* in `keys` */
 	double value;
-	struct cairn_spread spread; /* all zero unless the view is to show errors */
+	struct cairn_spread spread; /* all zero unless the view shows errors */
 };
 
 struct key {
@@ -33,7 +33,7 @@ struct tags {
 	size_t count, capacity;
 	struct cairn_index index;
 	struct cairn_strings names; /* of keys */
-	struct key *keys;           /* by number of their names */
+	struct key *keys;           /* indexed by the number of their name */
 	size_t key_count, key_capacity;
 	struct cairn_arena arena; /* texts of numbers */
 };
@@ -108,7 +108,7 @@ static void release(struct tags *tags)
 	cairn_arena_free(&tags->arena);
 }
 
-/* What reads the same is one: mean sizes differ by a byte from thread to thread. */
+/* Merges tags with the same text: mean sizes differ by a byte from thread to thread. */
 static void merge_by_text(struct tags *tags, const struct cairn_shape *shape)
 {
 	struct tags merged = {0};
@@ -126,7 +126,7 @@ static void merge_by_text(struct tags *tags, const struct cairn_shape *shape)
 	*tags = merged;
 }
 
-/* For a person with SHAPE; without it every number is kept apart. */
+/* With SHAPE, merges numbers as a person would read them; without it, keeps all numbers apart. */
 static void gather(struct tags *tags, struct cairn_view *view, const struct cairn_shape *shape)
 {
 	*tags = (struct tags){0};
@@ -146,7 +146,7 @@ static void gather(struct tags *tags, struct cairn_view *view, const struct cair
 	}
 }
 
-/* The key whose tags begin at AT, and how many of them are shown. */
+/* The key whose tags begin at AT. *SHOWN gets the number of tags to show. */
 static const struct key *key_at(const struct tags *tags, size_t at, const struct cairn_shape *shape, size_t *shown)
 {
 	const struct key *key = &tags->keys[tags->items[at].key];

@@ -1,4 +1,4 @@
-/* top.c - the flat table.
+/* top.c - makes and writes the flat table.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/top.h"
 
@@ -29,7 +29,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return strcmp(x.data, y.data);
 }
 
-/* Drops the rows that are too small for the shape, and says how many of the rest it leaves. */
+/* Drops the rows that are too small for the shape. Returns how many of the rest it shows. */
 static size_t choose_shown(struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape)
 {
 	double cutoff = fabs(view->shown * shape->node_fraction);
@@ -42,7 +42,7 @@ static size_t choose_shown(struct cairn_top *top, const struct cairn_view *view,
 
 void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows)
 {
-	/* The last sample (plus one) that counted for a group, so that recursion counts once. */
+	/* The last sample (plus one) that was counted for a group, so that recursion counts once. */
 	uint32_t *last = cairn_array_zero(group_count, sizeof *last);
 	memset(rows, 0, group_count * sizeof *rows);
 	for (size_t i = 0; i < view->sample_count; i++) {

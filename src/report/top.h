@@ -11,7 +11,7 @@ struct cairn_top_row {
 	uint32_t entry;
 	double flat; /* of samples that end here */
 	double cum;  /* of samples that pass through here, each counted once */
-	struct cairn_spread flat_spread, cum_spread; /* all zero unless the view is to show errors */
+	struct cairn_spread flat_spread, cum_spread; /* all zero unless the view shows errors */
 };
 
 /* Adds MORE's Self and Total to SUM. */

@@ -1,4 +1,4 @@
-/* traces.c - listing stacks.
+/* traces.c - lists stacks.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/traces.h"
 
@@ -18,7 +18,7 @@ static int compare_samples(const void *a, const void *b, void *context)
 	return l != r ? (l > r ? -1 : 1) : left < right ? -1 : left > right;
 }
 
-/* The numbers of the samples to show, in their order. */
+/* The indices of the samples to show, in order. */
 static uint32_t *choose_samples(struct cairn_view *view, const struct cairn_shape *shape, size_t *count)
 {
 	uint32_t *order = cairn_array_new(view->sample_count + 1, sizeof *order);

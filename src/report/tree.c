@@ -1,7 +1,7 @@
-/* tree.c - making the call tree by parting the samples: those of one node by the entry that comes next, and so on down.
+/* tree.c - makes the call tree by dividing the samples: those of one node by their next entry, and so on down.
  *
- * The samples of a node lie side by side in one array. Parting them puts the samples of each child side by side within that
- * stretch, in the order of the children, so no table of nodes is needed to find a path again.
+ * The samples of a node are contiguous in one array. Dividing them makes the samples of each child contiguous within that range, in the
+ * order of the children, so no table of nodes is needed to find a path again.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tree.h"
 
@@ -10,14 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Samples of one node that are still to be parted; all agree on the first LEVEL entries of their stacks. */
+/* Samples of one node that have not been divided yet; the first LEVEL entries of their stacks are the same. */
 struct group {
 	uint32_t node;
 	uint32_t level;
-	size_t first, count; /* in order */
+	size_t first, count; /* range in `order` */
 };
 
-/* What the entries that come next in a group have. By entry; all zero between groups. */
+/* Facts about each entry that comes next in a group. Indexed by entry; all zero between groups. */
 struct next {
 	uint32_t count;
 	bool has_end; /* a sample ends there */
@@ -28,17 +28,17 @@ struct making {
 	struct cairn_tree *tree;
 	struct cairn_view *view;
 	const struct cairn_tree_options *options;
-	/* Stacks of entries in the direction of the tree, one after the other; sample i of the tree has stacks[start[i]] up to
-	 * stacks[start[i + 1]]. */
+	/* Stacks of entries in the direction of the tree, one after another; sample i of the tree has stacks[start[i]] up to stacks[start[i
+	 * + 1]]. */
 	uint32_t *stacks;
 	size_t stack_count, stack_capacity;
 	size_t *start;
-	uint32_t *samples; /* of the view, those that come to something */
+	uint32_t *samples; /* of the view, those with a value other than 0 */
 	size_t sample_count;
-	uint32_t *order, *scratch; /* the samples, as they are parted */
+	uint32_t *order, *scratch; /* the samples, as divided so far */
 	struct next *next;
 	uint32_t *found; /* the entries that come next in a group */
-	uint32_t *ranks; /* of each entry's name: with something below it, and at the end of a stack */
+	uint32_t *ranks; /* ranks of each entry's name: followed by a callee, and at the end of a stack */
 	struct group *groups;
 	size_t group_count, group_capacity;
 	double least;
@@ -53,7 +53,7 @@ static uint32_t add_node(struct cairn_tree *tree, uint32_t parent, uint32_t entr
 	return node;
 }
 
-/* VALUE and BASE are of one stack. */
+/* The size of one stack with VALUE and BASE. */
 static double size_of(enum cairn_tree_sizes sizes, double value, double base)
 {
 	if (sizes == CAIRN_SIZE_VALUE)
@@ -70,7 +70,7 @@ static double sample_size(const struct making *making, uint32_t sample)
 	return size_of(making->options->sizes, cairn_view_value(making->view, of_view), cairn_view_base(making->view, of_view));
 }
 
-/* The weight of a sample when it is decided which nodes are kept. */
+/* The weight of a sample for deciding which nodes are kept. */
 static double sample_weight(const struct making *making, uint32_t sample)
 {
 	return making->options->weights ? making->options->weights[making->samples[sample]] : sample_size(making, sample);
@@ -118,7 +118,7 @@ static void take_stacks(struct making *making)
 	making->start[making->sample_count] = making->stack_count;
 }
 
-/* Ranks. Lines of folded text sort by name and what follows it: ";" when there is a callee, a blank when there is none. */
+/* Ranks. Lines of folded text are sorted by name and the character after it: ";" if there is a callee, a space if there is none. */
 
 static int compare_ends(const void *a, const void *b, void *context)
 {
@@ -156,9 +156,9 @@ static int compare_found(const void *a, const void *b, void *context)
 	return making->ranks[left * 2 + making->next[left].has_end] < making->ranks[right * 2 + making->next[right].has_end] ? -1 : 1;
 }
 
-/* Parting. */
+/* Dividing. */
 
-/* Counts which entries come next. Samples that end at the group's node are added to it and leave the group. */
+/* Counts the entries that come next. Samples that end at the group's node are added to it and leave the group. */
 static size_t find_next(struct making *making, struct group *group)
 {
 	uint32_t *order = making->order + group->first;
@@ -188,7 +188,7 @@ static void scatter(struct making *making, const struct group *group, size_t fou
 	for (size_t i = 0; i < found; i++) {
 		struct next *next = &making->next[making->found[i]];
 		uint32_t count = next->count;
-		next->count = place; /* where its next sample goes; in the end, where its stretch ends */
+		next->count = place; /* where its next sample goes; afterwards, the end of its range */
 		place += count;
 	}
 	for (size_t i = 0; i < group->count; i++)
@@ -196,7 +196,7 @@ static void scatter(struct making *making, const struct group *group, size_t fou
 	memcpy(order, making->scratch, group->count * sizeof *order);
 }
 
-/* A node whose samples are not told apart. */
+/* A node whose samples are not divided further. */
 static void close_node(const struct making *making, const struct group *group)
 {
 	struct cairn_tree_node *node = &making->tree->nodes[group->node];
@@ -265,7 +265,7 @@ static void part_all(struct making *making)
 	free(making->groups);
 }
 
-/* In the order of time a stack goes on from the one before as far as they agree. PATH has the last child at each level. */
+/* In order of time, a stack continues the previous one as far as they agree. PATH has the last child at each level. */
 static void follow(struct making *making)
 {
 	struct cairn_tree *tree = making->tree;
@@ -293,7 +293,7 @@ static void follow(struct making *making)
 	free(path);
 }
 
-/* From each node's Self to its Total. */
+/* Computes each node's Total from the Selfs. */
 static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 {
 	for (size_t n = tree->count; n-- > 0;) {
@@ -315,7 +315,7 @@ static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 	}
 }
 
-/* Siblings were numbered by name, so that decides between equals. */
+/* Siblings are numbered by name, so the number decides between equal values. */
 static int compare_values(const void *a, const void *b, void *nodes)
 {
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;

@@ -31,9 +31,9 @@ struct cairn_tree_node {
 /* The order of siblings. */
 enum cairn_tree_order {
 	CAIRN_TREE_BY_NAME,  /* in the order of sorted folded text: equal trees look equal */
-	CAIRN_TREE_BY_VALUE, /* the largest total first; equal totals by name */
-	CAIRN_TREE_BY_TIME,  /* as the samples come. Only neighbours are merged, and what a node holds itself between its
-	                      * children is a child too, without an entry */
+	CAIRN_TREE_BY_VALUE, /* largest total first; equal totals by name */
+	CAIRN_TREE_BY_TIME,  /* in the order of the samples. Only neighbours are merged, and a node's own value between its children is a
+			      * child too, without an entry */
 };
 
 /* The size of a stack. */
@@ -47,12 +47,12 @@ struct cairn_tree_options {
 	bool reversed; /* the leaves are the root's children */
 	enum cairn_tree_order order;
 	enum cairn_tree_sizes sizes;
-	double least_part; /* nodes smaller than this part of the whole have a total but no children: their stacks are not told
-	                    * apart. Most stacks of a big profile end there, and cost nothing */
-	bool wants_errors; /* fill the nodes' spreads even without a base and if nobody asked for errors */
-	const double *weights; /* NULL, or of each sample of the view what it counts instead of its size when nodes are too small to be told
-	                        * apart; one of 0 comes to nothing */
-	bool wants_ends; /* fill the tree's `ends`; not in the order of time */
+	double least_part; /* nodes smaller than this share of the whole have a total but no children: their stacks are not divided. Most
+			    * stacks of a large profile end there and cost nothing */
+	bool wants_errors; /* fill the nodes' spreads even without a base and without the view's `errors` */
+	const double *weights; /* NULL, or a weight for each sample of the view, used instead of its size to decide which nodes are too
+			        * small; samples of weight 0 are left out */
+	bool wants_ends; /* fill the tree's `ends`; not with CAIRN_TREE_BY_TIME */
 };
 
 struct cairn_tree {
@@ -61,7 +61,7 @@ struct cairn_tree {
 	size_t count, capacity;
 	bool has_objects;
 	bool has_base;
-	bool has_errors; /* errors are wanted, by the view or the options or because there is a base, and they are known */
+	bool has_errors; /* errors are known, and wanted by the view, by the options or because there is a base */
 	uint32_t *ends; /* for each sample of the view, its last node; CAIRN_NONE if it was left out. NULL unless requested */
 };
 

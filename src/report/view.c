@@ -1,4 +1,4 @@
-/* view.c - choosing the value, and naming what is shown.
+/* view.c - chooses the value, and names what is shown.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/view.h"
 
@@ -38,8 +38,8 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	return false;
 }
 
-/* Names come from strangers and go to terminals: what a terminal might act on becomes question marks. Other bytes that are not UTF-8 stay,
- * for each format to write as it must. */
+/* Names come from untrusted input and go to terminals: unprintable characters become question marks. Other bytes that are not UTF-8 stay,
+ * and each format writes them as it must. */
 static void clean(struct cairn_buffer *name)
 {
 	for (size_t i = 0, length; i < name->length; i += length) {
@@ -101,7 +101,7 @@ static void file_and_line(const struct cairn_profile *profile, uint32_t file, ui
 	}
 }
 
-/* The short form of a name that was demangled; each function's is made once. Other names are as somebody wrote them. */
+/* The short form of a demangled name, made once for each function. Other names are shown as they are. */
 const char *cairn_view_function(struct cairn_view *view, uint32_t id)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -148,10 +148,10 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	return add_entry(view, out, frame->function, frame->line, location_id);
 }
 
-/* Naming under way. */
+/* The state while names are assigned. */
 struct naming {
 	struct cairn_view *view;
-	struct cairn_allocator allocator; /* all zero where no frame is the allocator's */
+	struct cairn_allocator allocator; /* all zero if no frame belongs to the allocator */
 	struct cairn_buffer out;
 };
 

@@ -57,7 +57,7 @@ struct cairn_slot {
 	uint32_t frame; /* of the profile; CAIRN_NONE when it has no name */
 	bool inlined;   /* into the next */
 	bool root;      /* stacks may begin here, if the view cuts them */
-	uint8_t allocator; /* enum cairn_allocator_kind: what is the allocator's own is taken off the leaf of a stack */
+	uint8_t allocator; /* enum cairn_allocator_kind: the allocator's own frames are removed from the leaf of a stack */
 };
 
 struct cairn_view {
@@ -84,8 +84,8 @@ struct cairn_view {
 	size_t slot_count, slot_capacity;
 	bool cuts_roots; /* stacks end at their outermost `root` slot */
 	uint32_t *stack; /* room for the deepest stack */
-	bool *inlined;   /* beside it */
-	uint32_t *locations; /* and that */
+	bool *inlined;   /* parallel to `stack` */
+	uint32_t *locations; /* parallel to `stack` */
 	bool drops; /* frames were removed: a stack may be left with only allocator frames, and then is empty */
 };
 

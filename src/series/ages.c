@@ -1,4 +1,4 @@
-/* ages.c - a share that never dies, or not.
+/* ages.c - decides whether a share of a path's objects never dies.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/ages.h"
 
@@ -8,33 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chance that any of all the paths is called growing although none is. */
+/* The probability that any path at all is called growing although none grows. */
 static const double false_alarm = 0.01;
-/* The longest ordinary law, as a share of the time observed; each of the others is half as long. */
+/* The mean of the longest ordinary lifetime distribution, as a share of the observed time; each of the others has half the mean of the one
+ * before. */
 static const double longest_law = 0.25;
-/* So many of the slots are the start of the service. */
+/* This many of the oldest slots are the start of the service. */
 enum { start_slots = 6, judged_slots = CAIRN_AGE_SLOTS - start_slots };
-/* A path is judged once the time observed is so many times its longest ordinary lifetime; up to so many times, only if laws that are too
- * long to be told from a leak explain it worse by so many standard deviations. Enough is said to be twenty times. */
+/* A path is judged once the observed time is LEAST_MULTIPLE times its longest ordinary lifetime. Up to DOUBTFUL_MULTIPLE times, it is
+ * judged only if distributions too long to be told from a leak fit worse by LEAST_SIGMAS_LONG standard deviations. The time that is
+ * reported as enough is ENOUGH_MULTIPLE times. */
 static const double least_multiple = 4, doubtful_multiple = 10, least_sigmas_long = 2, enough_multiple = 20;
-/* So many must have been freed for a path to show its own longest lifetime, and to need nobody else's; of very many, this share. */
+/* How many objects must have been freed for a path to show its own longest lifetime, and to need no other path's; if very many were freed,
+ * this share of them. */
 static const double freed_own = 5, freed_enough = 20, freed_share = 0.01;
-/* Survivors in fewer slots than these are no course. */
+/* Survivors in fewer slots than this do not show a course. */
 enum { events_least = 5, events_suspicious = 3 };
-/* Survivors older than this share of the time are looked at before anything is fitted. */
+/* Survivors older than this share of the time are examined before anything is fitted. */
 enum { slots_old = CAIRN_AGE_SLOTS / 8 };
-/* An ordinary survivor is one in so many among those that are judged to be leaked. */
+/* Slots count as leaked once ordinary survivors are at most this many for each leaked one. */
 static const double ordinary_share = 0.25;
-/* Before anything is seen, births that go on are so many times likelier than ones that changed. */
+/* Prior odds that births go on at the same rate, against a change. */
 static const double constant_odds = 4;
-/* A pause like earlier ones leaves so much doubt whether births go on. */
+/* After a pause like earlier ones, this much doubt remains whether births go on. */
 static const double pause_doubt = 0.1;
-/* A rate below this share of the earlier one has stopped; below the other it fades. */
+/* Births below this share of the earlier rate have stopped; below the other, they fade. */
 static const double stopped_share = 0.2, fading_share = 0.5;
-/* How much more often a path rests than it moves, before anything is seen. */
+/* Prior odds that a path rests, against moving. */
 static const double rest_odds = 10;
 enum { law_never = CAIRN_AGE_LAWS - 1 };
-/* The first bucket of lifetimes is below 2^14 ns; a bucket begins at 2^(first_power + its number). */
+/* The first lifetime bucket is below 2^14 ns; bucket N begins at 2^(first_power + N) ns. */
 enum { first_power = 13 };
 
 static double class_start(int number)
@@ -65,7 +68,7 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
 		for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++)
 			clock->survives[slot][law] = never ? 1 : exp(-(slot_age(clock, slot) - clock->youngest) / mean);
 		for (int lifetime = clock->first; lifetime < CAIRN_LIFETIMES; lifetime++) {
-			/* The last bucket has no end of its own, and nothing lived longer than it was observed. */
+			/* The last bucket has no upper bound, but nothing lived longer than the observed time. */
 			double from = class_start(lifetime) - clock->youngest;
 			double to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
 			clock->dies[lifetime][law] =
@@ -110,7 +113,7 @@ double cairn_ages_longest(const struct cairn_ages *ages, const struct cairn_ages
 		double from = lifetime ? class_start(lifetime) : 0;
 		double to = lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : 2 * class_start(lifetime);
 		to = fmax(from, fmin(to, clock->seconds));
-		/* Within a bucket lifetimes are taken to be spread evenly on a logarithmic scale. */
+		/* Lifetimes are assumed to be evenly distributed on a logarithmic scale within a bucket. */
 		double mean = from > 0 && to > from ? (to - from) / log(to / from) : (from + to) / 2;
 		count += (double)ages->freed[lifetime];
 		sum += (double)ages->freed[lifetime] * mean;
@@ -120,7 +123,7 @@ double cairn_ages_longest(const struct cairn_ages *ages, const struct cairn_ages
 	return longest;
 }
 
-/* One path under judgement: the survivors as they count. */
+/* One path being judged, and its survivors as they are counted. */
 struct path {
 	const struct cairn_ages *ages;
 	const struct cairn_ages_clock *clock;
@@ -133,7 +136,7 @@ static int by_count(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* What was born in one moment is one event, however many objects it was. */
+/* Objects born at the same moment are one event, however many there are. */
 static void count_survivors(struct path *path)
 {
 	enum { slots = judged_slots - slots_old };
@@ -153,8 +156,8 @@ static double count_events(const struct path *path, int from, int to)
 	return events;
 }
 
-/* How well the laws, weighted so, explain the path: the logarithm of the likelihood. With NEXT, also one step of expectation
- * and maximization. */
+/* The log-likelihood of the path under the distributions with these WEIGHTS. If NEXT is not NULL, also makes one step of
+ * expectation-maximization. */
 static double weigh(const struct path *path, const double *weights, double *next)
 {
 	double likelihood = 0, all = 0;
@@ -169,7 +172,7 @@ static double weigh(const struct path *path, const double *weights, double *next
 			continue;
 		for (int law = 0; law < CAIRN_AGE_LAWS; law++)
 			sum += weights[law] * chances[law];
-		if (!(sum > 0)) /* freed older than the time observed: a damaged dump */
+		if (!(sum > 0)) /* freed older than the observed time: a damaged dump */
 			continue;
 		likelihood += count * log(sum);
 		all += count;
@@ -181,11 +184,11 @@ static double weigh(const struct path *path, const double *weights, double *next
 	return likelihood;
 }
 
-/* The weights that explain the path best, from those given on. Expectation and maximization never changes a weight of zero. */
+/* Finds the weights that fit the path best, starting with those given. Expectation-maximization never changes a weight of zero. */
 static double fit(const struct path *path, double *weights)
 {
 	enum { steps_most = 600, steps_checked = 20 };
-	static const double precision = 0.01; /* of a logarithm: a hundredth of a standard deviation where it matters */
+	static const double precision = 0.01; /* of a log-likelihood: a hundredth of a standard deviation where it matters */
 	double next[CAIRN_AGE_LAWS], before = -INFINITY, likelihood = -INFINITY;
 	for (int step = 0; step < steps_most; step++) {
 		likelihood = weigh(path, weights, next);
@@ -205,9 +208,9 @@ static double sigmas_of(double more)
 }
 
 struct fit {
-	double sigmas;                  /* how much better a share that never dies explains the path, as so many standard deviations */
-	double sigmas_long;             /* and how much better than laws that are too long to be told from it; where that is in doubt */
-	double weights[CAIRN_AGE_LAWS]; /* with that share */
+	double sigmas;                  /* how much better the fit is with a share that never dies, in standard deviations */
+	double sigmas_long;             /* the same against distributions too long to be told from a leak; only if in doubt */
+	double weights[CAIRN_AGE_LAWS]; /* including that share */
 };
 
 static struct fit fit_laws(const struct path *path, bool doubtful)
@@ -228,10 +231,10 @@ static struct fit fit_laws(const struct path *path, bool doubtful)
 	return result;
 }
 
-/* From which slot on survivors are leaked ones but for a few. */
+/* The first slot from which on nearly all survivors are leaked. */
 static int first_leaked(const struct path *path, const double *weights)
 {
-	int slot = 1; /* the first is not whole: it begins where the youngest do */
+	int slot = 1; /* the first slot is incomplete: it begins at the youngest age that counts */
 	for (; slot < judged_slots; slot++) {
 		double ordinary = 0;
 		for (int law = 0; law < law_never; law++)
@@ -242,22 +245,22 @@ static int first_leaked(const struct path *path, const double *weights)
 	return slot;
 }
 
-/* Whether births went on: up to which slot they came as they do now, and how likely it is that they changed there. */
+/* Whether births went on: where their rate last changed, and how likely a change is. */
 struct change {
-	int slot; /* the recent births are in the slots below it */
-	double share;           /* that they changed at all */
-	double ended;           /* and that they all but ended */
-	double recent, earlier; /* births in a slot */
+	int slot; /* recent births are in the slots below this one */
+	double share;           /* probability that the rate changed at all */
+	double ended;           /* probability that births all but ended */
+	double recent, earlier; /* births per slot */
 };
 
-/* The chance of COUNT births in WIDTH slots, their rate unknown but about one in SCALE slots: logarithm, but for what is common to all. */
+/* The log-probability, up to a constant, of COUNT births in WIDTH slots if their rate is unknown but about one in SCALE slots. */
 static double births_evidence(double count, double width, double scale)
 {
 	int sign;
 	return log(scale) + lgamma_r(count + 1, &sign) - (count + 1) * log(scale + width);
 }
 
-/* Whether there was a pause before like the one of the slots from FIRST to END, with hardly more births, and births went on after it. */
+/* Whether there was an earlier pause like the one in slots FIRST to END, with hardly more births, after which births went on. */
 static bool paused_before(const struct path *path, int first, int end)
 {
 	static const double hardly = 1.5;
@@ -314,7 +317,7 @@ static struct change find_change(const struct path *path, int first)
 	return change;
 }
 
-/* What was born and stayed in an hour, from the slots between. */
+/* Sets the rate, per hour, of births that stayed, from the slots FIRST to END. */
 static void set_rate(struct cairn_trend *trend, const struct path *path, int first, int end)
 {
 	static const double sigmas_95 = 1.959964;
@@ -332,7 +335,7 @@ static void set_rate(struct cairn_trend *trend, const struct path *path, int fir
 	trend->error = sqrt(fmax(squares, scatter)) / hours * cairn_law_student_quantile(0.025, fmax(2, slots - 1)) / sigmas_95;
 }
 
-/* Growth that a dump would not have shown is not ruled out. */
+/* How sure a rest can be: growth too small to show in a dump is not ruled out. */
 static double surest_rest(const struct path *path)
 {
 	static const double unseen_events = 3;
@@ -363,7 +366,8 @@ static void judge_leaked(struct cairn_trend *trend, const struct path *path, int
 		trend->confidence = change.ended;
 		return;
 	}
-	/* Births fade as if at an even pace: what is still to come is the rate of now times the time in which it falls to its e-th part. */
+	/* Births are assumed to fade exponentially: the amount still to come is the current rate times the time in which it falls to
+	 * 1/e. */
 	double apart = (judged_slots - first) / 2.0 * slot_hours, constant = apart / log(change.earlier / change.recent);
 	double more = trend->per_hour * constant;
 	trend->verdict = CAIRN_FILLING;
@@ -374,7 +378,7 @@ static void judge_leaked(struct cairn_trend *trend, const struct path *path, int
 	trend->since = 0;
 }
 
-/* How long the service must have been observed before PATH can be judged. */
+/* How long the service must be observed before PATH can be judged. */
 static double seconds_needed(const struct path *path, double multiple)
 {
 	double freed = 0;
@@ -386,7 +390,7 @@ static double seconds_needed(const struct path *path, double multiple)
 
 void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, const struct cairn_ages_clock *clock, size_t comparisons)
 {
-	/* Under so many sigmas a survivor or two is nothing to speak of. */
+	/* Below this many standard deviations, a survivor or two means nothing. */
 	static const double suspicious = 2.3;
 	double family = fmax(1, (double)comparisons);
 	struct path path = {.ages = ages, .clock = clock};

@@ -1,4 +1,4 @@
-/* bill.c - the arithmetic of the bill.
+/* bill.c - calculates the bill.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/bill.h"
 
@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Larger than any memory, and small enough that a few hundred of them add up without overflow. */
+/* Larger than any memory, but small enough that a few hundred of them can be added without overflow. */
 static const uint64_t most = (uint64_t)1 << 54;
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -16,7 +16,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A - B, or 0. */
+/* A - B, but at least 0. */
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -34,8 +34,8 @@ static uint64_t number(const struct cairn_trailer *trailer, const char *key)
 	return least_of(cairn_trailer_number(trailer, key), most);
 }
 
-/* Lines `class SIZE OBJECTS REQUESTED COUNT`: of each class, what COUNT sampled objects were asked for as. Of objects larger than
- * four pages what nobody asked for is whole pages at their end, for the most part. */
+/* Reads lines `class SIZE OBJECTS REQUESTED COUNT`: for each size class, what was requested for COUNT sampled objects. In objects larger
+ * than four pages, the unrequested part is mostly whole pages at the end. */
 static void read_classes(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer)
 {
 	struct cairn_bytes value;
@@ -75,7 +75,7 @@ static void read_allocator(struct cairn_bill_facts *facts, const struct cairn_tr
 	read_classes(facts, trailer);
 }
 
-/* The allocator by the object that malloc is in. A program with one of its own has "-". */
+/* The allocator, by the file that contains malloc. A program with its own malloc has "-". */
 static enum cairn_bill_malloc find_malloc(struct cairn_bytes object)
 {
 	static const struct {
@@ -137,7 +137,8 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 	return true;
 }
 
-/* Pages of the extent that jemalloc gives a sampled small object: the least large size class up to 5.3.0, one page since. */
+/* The number of pages in the extent that jemalloc gives a sampled small object: the smallest large size class up to 5.3.0, one page
+ * since. */
 static double sampled_pages(const struct cairn_trailer *trailer)
 {
 	struct cairn_bytes version = trailer ? trailer->jemalloc : (struct cairn_bytes){"", 0};
@@ -169,18 +170,18 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		cairn_spread_add(&spread,
 				 cairn_spread_of(values[space], cairn_profile_weight(profile, space, values[space], values[objects])));
 		if (!(sampled > 0) || !(values[objects] > 0) ||
-		    profile->has_ages) /* Cairn's own engine gives samples no pages of their own */
+		    profile->has_ages) /* Cairn's own engine does not give samples their own pages */
 			continue;
 		double mean = values[space] / values[objects];
 		if (mean > small_most)
 			continue;
 		facts->sampled_count += sampled;
 		facts->sampled_size += sampled * pages * page;
-		facts->sampled_touched += sampled * fmin(pages, 1 + mean / page) * page; /* it begins anywhere in the first page */
+		facts->sampled_touched += sampled * fmin(pages, 1 + mean / page) * page; /* it may begin anywhere in the first page */
 		facts->sampled_objects += sampled * mean;
 	}
 	facts->profile_error = sqrt(spread.variance);
-	if (profile->has_ages && facts->profile_bytes > 0) { /* each sample says how much of it was requested */
+	if (profile->has_ages && facts->profile_bytes > 0) { /* each sample records its requested size */
 		facts->has_classes = true;
 		facts->slack = facts->profile_slack / (facts->profile_bytes + facts->profile_slack);
 	}
@@ -188,7 +189,7 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 
 /* The bill. */
 
-/* Lines that what is missing may be taken off, when nothing better is known: what was never handed out before what was. */
+/* The order in which missing memory is subtracted if nothing better is known: memory that was never handed out comes first. */
 static const enum cairn_bill_line takeable[] = {
 	CAIRN_BILL_UNUSED, CAIRN_BILL_SLACK, CAIRN_BILL_DIRTY, CAIRN_BILL_CACHE, CAIRN_BILL_SAMPLED,
 	CAIRN_BILL_METADATA, CAIRN_BILL_MUZZY, CAIRN_BILL_LIVE,
@@ -201,7 +202,7 @@ static void take_off(struct cairn_bill *bill, enum cairn_bill_line line, uint64_
 	*missing -= part;
 }
 
-/* From thread caches, unused parts, and LARGE of the live objects alike. */
+/* Subtracts MISSING in proportion from thread caches, unused parts, and LARGE bytes of the live objects. */
 static void take_off_evenly(struct cairn_bill *bill, uint64_t large, uint64_t *missing)
 {
 	uint64_t live = least_of(large, bill->lines[CAIRN_BILL_LIVE]);
@@ -214,15 +215,15 @@ static void take_off_evenly(struct cairn_bill *bill, uint64_t large, uint64_t *m
 	take_off(bill, CAIRN_BILL_LIVE, live, missing);
 }
 
-/* The allocator's address tree has a node of 2 MiB for every 1 GiB of addresses, of which it touches what it needs: 8 bytes for every
- * page it has there. What of it is counted but not touched. */
+/* jemalloc's address tree has a node of 2 MiB for every 1 GiB of addresses, but touches only 8 bytes for every page it has there. Returns
+ * the part that is counted but not touched. */
 static uint64_t sparse_metadata(const struct cairn_bill_facts *facts, uint64_t size)
 {
 	enum { node_size = 2 << 20, entries_part = 512 };
 	return less(least_of(facts->smaps.regions, most / node_size) * node_size, size / entries_part);
 }
 
-/* The allocator's lines as jemalloc counts them; the sum. */
+/* Fills the allocator's lines with jemalloc's numbers. Returns their sum. */
 static uint64_t count_allocator(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	uint64_t *lines = bill->lines, live = facts->allocated, sum = 0;
@@ -237,7 +238,7 @@ static uint64_t count_allocator(struct cairn_bill *bill, const struct cairn_bill
 	lines[CAIRN_BILL_UNUSED] = less(facts->active, facts->allocated);
 	lines[CAIRN_BILL_DIRTY] = facts->dirty;
 	lines[CAIRN_BILL_MUZZY] = least_of(facts->muzzy, facts->smaps.lazy);
-	/* stats.resident is what lies in active and dirty pages and in pages of metadata. */
+	/* stats.resident covers active pages, dirty pages, and pages of metadata. */
 	uint64_t base = less(facts->resident, facts->active + facts->dirty);
 	lines[CAIRN_BILL_METADATA] = (base ? base : facts->base) + internal;
 	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
@@ -252,7 +253,7 @@ uint64_t cairn_bill_live(const struct cairn_bill_facts *facts)
 	return bill.lines[CAIRN_BILL_LIVE] + bill.lines[CAIRN_BILL_SLACK];
 }
 
-/* Splits the mappings that may be the allocator's. */
+/* Splits the mappings that may belong to the allocator. */
 static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_facts *facts, struct cairn_smaps_sum pool)
 {
 	uint64_t counted = count_allocator(bill, facts), foreign = less(pool.size, facts->mapped + facts->retained);
@@ -261,9 +262,9 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	take_off(bill, CAIRN_BILL_SAMPLED, from_number(facts->sampled_size - facts->sampled_touched), &missing);
 	take_off(bill, CAIRN_BILL_METADATA, sparse_metadata(facts, pool.size), &missing);
 	take_off(bill, CAIRN_BILL_SLACK, from_number((double)facts->allocated * facts->slack_pages), &missing);
-	/* A large extent has a page more than it needs, so that objects begin in different cache lines; nobody touches it. */
+	/* A large extent has one more page than it needs, so that objects can begin in different cache lines; that page stays untouched. */
 	take_off(bill, CAIRN_BILL_UNUSED, from_number(facts->sampled_count * (double)facts->page), &missing);
-	/* Of large objects any part may be untouched, which shows as holes that are neither what the allocator has given back nor its own
+	/* Any part of a large object may be untouched. That shows as holes that are neither memory returned by the allocator nor its own
 	 * tables. */
 	uint64_t large = less(facts->large, facts->internal + from_number(facts->sampled_size));
 	uint64_t tables = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
@@ -271,10 +272,10 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 		take_off(bill, CAIRN_BILL_LIVE, least_of(large, less(facts->smaps.holes, facts->retained + tables)), &missing);
 		large = 0;
 	}
-	/* What the allocator allocates for itself is mostly room in thread caches: for every size, of which a thread uses few. */
+	/* The allocator's internal allocations are mostly room in thread caches, for every size; a thread uses only a few sizes. */
 	take_off(bill, CAIRN_BILL_METADATA, facts->internal, &missing);
-	/* Thread caches are filled ahead, and new pages are used bit by bit. Small live objects lie close together, and who asks for one
-	 * writes to it. */
+	/* Thread caches are filled in advance, and new pages are used bit by bit. Small live objects are close together, and programs write
+	 * to the objects that they request. */
 	take_off_evenly(bill, large, &missing);
 	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
 		take_off(bill, takeable[i], most, &missing);
@@ -282,7 +283,7 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	bill->lines[CAIRN_BILL_ANONYMOUS] += other;
 	bill->uncertain = least_of(foreign - other, bill->untouched);
 	if (facts->smaps.huge) {
-		/* A huge page is resident as a whole: it brings what lies beside touched memory, given back or not yet used for
+		/* A huge page is resident as a whole: it includes memory beside touched memory that was returned, or not yet used for
 		 * metadata. */
 		uint64_t metadata = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
 		bill->lines[CAIRN_BILL_RETAINED] = least_of(surplus - other, facts->retained);
@@ -292,14 +293,14 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	bill->retained = less(facts->retained, bill->lines[CAIRN_BILL_RETAINED]);
 }
 
-/* The objects that the program holds, with what they can hold beyond what was requested. */
+/* The objects that the program holds, including their usable bytes beyond those requested. */
 static uint64_t malloc_used(const struct cairn_bill_facts *facts)
 {
 	return facts->counts.used ? facts->counts.used + facts->counts.mapped : from_number(facts->profile_bytes + facts->profile_slack);
 }
 
-/* Moves what the service mapped itself out of the lines of the mappings it is in; what is not in them is in POOL, those that may be
- * jemalloc's. */
+/* Moves the memory that the service mapped itself out of the lines of its mappings; what is not in these lines is in POOL, the mappings
+ * that may be jemalloc's. */
 static void take_mapped(struct cairn_bill *bill, const struct cairn_bill_facts *facts, struct cairn_smaps_sum *pool)
 {
 	uint64_t *lines = bill->lines, mapped = facts->has_apart ? 0 : from_number(facts->mapped_bytes);
@@ -311,7 +312,7 @@ static void take_mapped(struct cairn_bill *bill, const struct cairn_bill_facts *
 	lines[CAIRN_BILL_MAPPED] += plain + unreserved + grown;
 }
 
-/* Takes up to MOST bytes out of LINE; how many. */
+/* Takes up to AT_MOST bytes out of LINE. Returns how many. */
 static uint64_t take_line(struct cairn_bill *bill, enum cairn_bill_line line, uint64_t at_most)
 {
 	uint64_t part = least_of(bill->lines[line], at_most);
@@ -319,21 +320,21 @@ static uint64_t take_line(struct cairn_bill *bill, enum cairn_bill_line line, ui
 	return part;
 }
 
-/* What is resident of what an allocator has, taken out of the lines of the mappings it is in. */
+/* The resident memory of an allocator, taken out of the lines of its mappings. */
 struct pool {
 	uint64_t resident;
-	uint64_t anonymous;     /* of that, what is in mappings that anybody may have made */
-	uint64_t large_missing; /* of single large objects, what is not resident */
+	uint64_t anonymous;     /* the part in mappings that anything may have made */
+	uint64_t large_missing; /* the part of single large objects that is not resident */
 };
 
-/* glibc's malloc grows the heap and maps arenas, which nobody else does, and maps large objects among other anonymous memory, and so
- * arenas that have no telling shape. */
+/* Only glibc's malloc grows the heap and maps arenas. It also maps large objects, and arenas that cannot be recognized by their shape,
+ * among other anonymous memory. */
 static struct pool take_glibc(struct cairn_bill *bill, const struct cairn_bill_facts *facts, uint64_t counted)
 {
 	const struct cairn_smaps_sum *kinds = facts->smaps.kinds;
 	struct pool pool = {.resident = take_line(bill, CAIRN_BILL_HEAP, most)};
 	pool.resident += take_line(bill, CAIRN_BILL_ARENA, most);
-	if (!facts->has_malloc) { /* large objects are known by the profile alone */
+	if (!facts->has_malloc) { /* only the profile knows about large objects */
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, pool.resident));
 		pool.resident += pool.anonymous;
 		return pool;
@@ -357,7 +358,7 @@ static struct pool take_pool(struct cairn_bill *bill, const struct cairn_bill_fa
 		pool.resident = take_line(bill, CAIRN_BILL_HEAP, facts->has_malloc ? counted : most);
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, pool.resident));
 		break;
-	case CAIRN_BILL_MIMALLOC: /* what is not where it asks for memory is its own only as far as it has more than that */
+	case CAIRN_BILL_MIMALLOC: /* memory outside its usual address range is its own only as far as its figures exceed that */
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, hinted->rss);
 		pool.anonymous += take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, hinted->size));
 		break;
@@ -366,14 +367,14 @@ static struct pool take_pool(struct cairn_bill *bill, const struct cairn_bill_fa
 		break;
 	}
 	pool.resident += pool.anonymous;
-	/* A segment of another allocator may have the shape of an arena of glibc's. */
+	/* A segment of another allocator may look like an arena of glibc. */
 	pool.resident += take_line(bill, CAIRN_BILL_ARENA, less(counted, pool.resident));
 	pool.resident += take_line(bill, CAIRN_BILL_HEAP, less(counted, pool.resident));
 	return pool;
 }
 
-/* Splits what an allocator other than jemalloc has: by its own figures where it was asked, else by the profile's. What of its mappings is
- * resident beyond what it counts is unexplained; where it was not asked, that is free memory. */
+/* Splits the memory of an allocator other than jemalloc: by its own figures if they are known, else by the profile. Resident memory in its
+ * mappings beyond these figures is unexplained; if only the profile is known, it counts as free memory. */
 static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	static const enum cairn_bill_line order[] = {CAIRN_BILL_TOP, CAIRN_BILL_FREE, CAIRN_BILL_METADATA, CAIRN_BILL_CACHE,
@@ -381,7 +382,7 @@ static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts 
 	uint64_t *lines = bill->lines, used = malloc_used(facts), tables = 0, kept = facts->counts.free;
 	if (facts->malloc == CAIRN_BILL_TCMALLOC)
 		tables = less(facts->counts.physical, less(facts->counts.system, facts->counts.unmapped));
-	if (facts->malloc == CAIRN_BILL_MIMALLOC) /* what it has committed; what of it is used only the profile knows */
+	if (facts->malloc == CAIRN_BILL_MIMALLOC) /* it reports committed memory; only the profile knows which part is used */
 		kept = less(facts->counts.system, used);
 	uint64_t counted = used + facts->counts.cache + facts->counts.fast + kept + tables;
 	struct pool pool = take_pool(bill, facts, counted);
@@ -394,7 +395,7 @@ static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts 
 	lines[CAIRN_BILL_METADATA] = tables;
 	uint64_t missing = less(counted, pool.resident), large = least_of(pool.large_missing, missing);
 	bill->untouched = less(missing, facts->smaps.swap);
-	if (!facts->has_apart) /* what it has not touched may be other memory that was taken for its own */
+	if (!facts->has_apart) /* the untouched part may be other memory that was mistaken for its own */
 		bill->uncertain = least_of(pool.anonymous, facts->malloc == CAIRN_BILL_GLIBC && facts->has_malloc ? large : missing);
 	missing -= large;
 	take_off(bill, CAIRN_BILL_LIVE, large, &large);
@@ -406,14 +407,14 @@ static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts 
 	bill->retained = facts->counts.unmapped;
 }
 
-/* Whether the memory of an allocator other than jemalloc is split into what is live and what is free. */
+/* Whether the memory of an allocator other than jemalloc is split into live and free. */
 static bool is_split(const struct cairn_bill_facts *facts)
 {
 	return !facts->has_allocator && facts->malloc && (facts->has_profile || facts->has_malloc);
 }
 
-/* What was allocated before sampling began and is still there: of the memory that malloc hands out of, what the profile does not know of,
- * at most as much as there was then. Where the allocator keeps no count, that includes what it has kept of freed memory since. */
+/* Finds memory that was allocated before sampling began and is still there: the part of malloc's memory that the profile does not account
+ * for, up to what there was then. If the allocator keeps no counts, this includes freed memory that it has kept since. */
 static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	static const enum cairn_bill_line own[] = {CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, counted[] = {CAIRN_BILL_LIVE},
@@ -434,8 +435,8 @@ static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts 
 
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
-	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and
-	 * its mappings look like any; with dss:primary it grows the heap. */
+	/* Where the allocator's memory may be, most likely first. If the machine never overcommits, jemalloc reserves what it maps, and its
+	 * mappings look like any other; with dss:primary it grows the heap. */
 	static const struct {
 		enum cairn_bill_line line;
 		enum cairn_smaps_kind kind;

@@ -1,4 +1,4 @@
-/* bill_svg.c - drawing the bill.
+/* bill_svg.c - draws the bill.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/bill_svg.h"
 
@@ -11,11 +11,11 @@
 enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room = 56 };
 enum { bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
 
-/* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue. Lines of
- * one hue differ in lightness. */
+/* Memory in use, memory that the allocator keeps beyond that, memory of others, and unexplained memory each have a hue. Lines of the same
+ * hue differ in lightness. */
 static uint32_t color_of(enum cairn_bill_line line)
 {
-	enum { tints = 8, stride = 3 }; /* a stride without a common factor: neighbours differ, and all eight do */
+	enum { tints = 8, stride = 3 }; /* without a common factor, so that neighbours differ and all eight are used */
 	bool alone = line == CAIRN_BILL_LIVE || line == CAIRN_BILL_REST;
 	enum cairn_hue hue = line == CAIRN_BILL_LIVE ? CAIRN_HUE_GREEN : line == CAIRN_BILL_REST ? CAIRN_HUE_RED
 			     : cairn_bill_is_allocator(line) ? CAIRN_HUE_AMBER : CAIRN_HUE_BLUE;
@@ -51,7 +51,7 @@ static void add_bar(struct cairn_buffer *out, const struct cairn_bill *bill, enu
 			    cairn_bill_name(line), cairn_text_human((double)bill->lines[line], size), 100 * share_of(bill, line));
 }
 
-/* The whole in one bar; the sum of the parts' widths is its width. */
+/* Draws the total as one bar; the widths of the parts add up to its width. */
 static void add_whole(struct cairn_buffer *out, const struct cairn_bill *bill)
 {
 	double before = 0;
@@ -64,7 +64,7 @@ static void add_whole(struct cairn_buffer *out, const struct cairn_bill *bill)
 	}
 }
 
-/* One row a line, each beginning where the one above it ended. */
+/* Draws one row for each line, each beginning where the one above it ends. */
 static double add_steps(struct cairn_buffer *out, const struct cairn_bill *bill)
 {
 	const double left = side + label_room, room = width - 2 * side - label_room - value_room;

@@ -1,4 +1,4 @@
-/* choose.c - choosing dumps.
+/* choose.c - chooses the dumps of a series.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/choose.h"
 
@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* A new build may lie elsewhere, but has the same name. A file that is named otherwise, as RisingWave names its own dumps by their date, is
- * known by its program alone. */
+/* A new build may have another path, but has the same name. A file without a known prefix (RisingWave names its dumps by date) is
+ * identified by its program alone. */
 static bool same_service(const struct cairn_candidate *a, const struct cairn_candidate *b)
 {
 	bool same_prefix = cairn_bytes_equal(a->prefix, b->prefix) || (a->program.length && (!a->prefix.length || !b->prefix.length));
@@ -21,7 +21,7 @@ bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b)
 	return a.process_id == b.process_id && later->start_ns <= earlier->time_ns;
 }
 
-/* The dump whose service has the most. */
+/* One of the dumps of the service with the most dumps. */
 static size_t largest_service(const struct cairn_candidate *dumps, size_t count)
 {
 	size_t best = 0, most = 0;
@@ -39,7 +39,7 @@ static size_t largest_service(const struct cairn_candidate *dumps, size_t count)
 
 /* One process, from its first dump to its last. */
 struct life {
-	size_t dump; /* one of its */
+	size_t dump; /* one of its dumps */
 	int64_t first, last;
 	size_t count;
 	bool chosen;
@@ -82,7 +82,7 @@ static void choose_lives(struct life *lives, size_t count)
 	}
 }
 
-/* Gives up the chosen dumps of no known process if there are more of known ones. */
+/* Drops the chosen dumps without a known process if there are more with one. */
 static size_t leave_unknown(struct cairn_candidate *dumps, size_t count)
 {
 	size_t known = 0, unknown = 0;

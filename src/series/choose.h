@@ -3,7 +3,8 @@
  * Dumps belong to one service if their files have the same prefix, or one has none, and they name the same program. Processes of one
  * service that follow each other are its runs; of processes that ran at the same time, one is chosen, because otherwise their dumps would
  * look like memory that comes and goes. A truncated dump has lost the name of its process and its time, so it cannot be placed among those
- * that have both. SPDX-License-Identifier: Apache-2.0 */
+ * that have both.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_CHOOSE_H
 #define CAIRN_SERIES_CHOOSE_H
 

@@ -1,4 +1,4 @@
-/* cohort.c - increments of instances, added up and judged.
+/* cohort.c - adds up the increments of instances, and judges the sum.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/cohort.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const double false_alarms = 0.01;
-static const double enough_cover = 0.2; /* of the most instances that an instant has */
+static const double enough_cover = 0.2; /* share of the largest number of instances at any instant */
 enum { least_steps = 3, least_instances = 5 };
 
 struct cairn_cohort_grid cairn_cohort_grid_make(int64_t from_ns, int64_t to_ns, int64_t youngest_ns, int64_t oldest_ns, size_t points)
@@ -25,19 +25,19 @@ static int64_t instant(const struct cairn_cohort_grid *grid, enum cairn_cohort_a
 	return grid->from_ns[axis] + (int64_t)((double)(grid->to_ns[axis] - grid->from_ns[axis]) * share);
 }
 
-/* An instant of the grid, the point before it, and how far it lies towards the next one. */
+/* An instant of the grid, the point before it, and its position between that point and the next. */
 struct between {
 	size_t step, before;
 	double share;
 };
 
-/* The instants of AXIS within the points of SERIES. Returns how many. */
+/* Finds the instants of AXIS within the points of SERIES. Returns how many. */
 static size_t find_instants(const struct cairn_cohort_grid *grid, enum cairn_cohort_axis axis, const struct cairn_series *series,
 			    int64_t start_ns, struct between *found)
 {
 	size_t count = 0, at = 0;
 	int64_t zero = axis == CAIRN_COHORT_AGE ? start_ns : 0;
-	/* Half an interval beyond the ends is near enough: instances are not looked at in step. */
+	/* Half an interval beyond the ends is close enough: instances are not observed in step. */
 	int64_t slack = series->point_count > 1
 				? (series->points[series->point_count - 1].origin.time_ns - series->points[0].origin.time_ns) /
 					  (int64_t)(2 * (series->point_count - 1))
@@ -67,7 +67,7 @@ void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn
 	}
 }
 
-/* The rate by least squares, and the variance that its residues say it has. */
+/* The rate by least squares, and its variance as the residuals show it. */
 static double rate_of(const struct cairn_series *series, const double *values, double *variance)
 {
 	double count = (double)series->point_count, time = 0, mean = 0, square = 0, product = 0, rest = 0;
@@ -135,7 +135,7 @@ void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_gri
 	cohort->present++;
 }
 
-/* The longest stretch of instants that enough instances cover, from one before the first increment. */
+/* Finds the longest stretch of instants that enough instances cover, starting one before the first increment. */
 static void find_stretch(struct cairn_cohort_judge *judge, int axis)
 {
 	const double *cover = judge->cover->instances[axis];
@@ -193,8 +193,8 @@ static double slope_of(const double *values, size_t first, size_t last)
 	return square > 0 ? product / square : 0;
 }
 
-/* Whether an index that rose faster at first still slows down. In the mean over very many there is hardly any noise, and what a cache does
- * is never quite what a course of course.h does: what is left over must not pass for a leak behind it. */
+/* Whether an index that rose faster at first still slows down. The mean over very many instances has hardly any noise, and a cache never
+ * follows a course of course.h exactly: the difference must not be taken for a leak. */
 static bool slows_down(const double *values, size_t count, bool warmed_up)
 {
 	static const double enough = 0.75;
@@ -203,7 +203,7 @@ static bool slows_down(const double *values, size_t count, bool warmed_up)
 	return count / 4 >= 2 && (warmed_up || slower) && slope_of(values, late, count - 1) < enough * slope_of(values, before, late);
 }
 
-/* The index of COHORT along AXIS, around nothing; returns its level. */
+/* Calculates the index of COHORT along AXIS, with mean 0. Returns its level. */
 static double make_index(const struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, double *values)
 {
 	double mean = 0;
@@ -218,13 +218,13 @@ static double make_index(const struct cairn_cohort_judge *judge, const struct ca
 	return cohort->increments[axis][0] / (double)judge->instances;
 }
 
-/* Judges an index around LEVEL. */
+/* Judges an index with mean 0, after raising it to LEVEL. */
 static struct cairn_trend judge_index(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, double *values,
 				      double level, size_t comparisons)
 {
 	struct cairn_trend trend;
 	double lift = level;
-	/* It lies around what the instances hold, so that its size is right for noise that goes with it, and nowhere below nothing. */
+	/* Raised to what the instances hold, so that its size is right for noise that depends on it, and it is never negative. */
 	for (size_t i = 0; i < judge->count[axis]; i++)
 		lift = fmax(lift, 1e-6 - values[i]);
 	for (size_t i = 0; i < judge->count[axis]; i++)
@@ -242,7 +242,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* What the quarters of COUNT values around LEVEL hold on average. */
+/* The mean of each quarter of COUNT values, plus LEVEL. */
 static void quarters_of(const double *values, size_t count, double level, double quarters[4])
 {
 	for (size_t q = 0; q < 4; q++) {
@@ -254,7 +254,7 @@ static void quarters_of(const double *values, size_t count, double level, double
 	}
 }
 
-/* How far a path moves between quarters, as a share of the smallest; -1 where that is nothing. */
+/* How far a path moves between quarters, as a share of the smallest; -1 if the smallest is 0. */
 static double movement_of(const double quarters[4])
 {
 	double least = quarters[0], most = quarters[0];
@@ -268,7 +268,7 @@ static double movement_of(const double quarters[4])
 /* A path that others are compared with. */
 struct peer {
 	double level, movement;
-	double course[CAIRN_COHORT_STEPS]; /* as a multiple of its mean */
+	double course[CAIRN_COHORT_STEPS]; /* as a multiple of its level */
 };
 
 static int compare_peers(const void *a, const void *b)
@@ -277,7 +277,7 @@ static int compare_peers(const void *a, const void *b)
 	return (one->movement > other->movement) - (one->movement < other->movement);
 }
 
-/* The load: the median course of those peers that move about as far as the one that is USUAL. */
+/* Finds the load: the median course of the peers that move about as far as USUAL. */
 static void find_load(struct cairn_cohort_judge *judge, const struct peer *peers, size_t count)
 {
 	static const double alike = 0.75;
@@ -307,12 +307,13 @@ void cairn_cohort_find_peers(struct cairn_cohort_judge *judge, const struct cair
 		if (2 * cohorts[c]->present < judge->instances || !(level > 0))
 			continue;
 		quarters_of(values, steps, level, quarters);
-		struct peer peer = {.level = quarters[0], .movement = movement_of(quarters)}; /* a leak is no peer for what it has become */
+		struct peer peer = {.level = quarters[0], .movement = movement_of(quarters)}; /* the first quarter, because a leak must not
+											       * become a peer by growing */
 		if (peer.movement < 0)
 			continue;
 		for (size_t i = 0; i < steps; i++)
 			peer.course[i] = 1 + values[i] / level;
-		if (found == CAIRN_COHORT_PEERS) { /* in place of the smallest */
+		if (found == CAIRN_COHORT_PEERS) { /* replaces the smallest */
 			at = 0;
 			for (size_t i = 1; i < found; i++)
 				at = peers[i].level < peers[at].level ? i : at;
@@ -330,8 +331,8 @@ void cairn_cohort_find_peers(struct cairn_cohort_judge *judge, const struct cair
 	find_load(judge, peers, found);
 }
 
-/* Whether a path rises further than its peers move, and would without the load. It may be one of them itself, and others may leak as
- * well. */
+/* Whether a path rises further than its peers move, and would also rise without the load. It may be one of the peers itself, and others may
+ * leak as well. */
 static bool stands_out(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, const double *values, double level,
 		       size_t comparisons)
 {
@@ -372,7 +373,7 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	double count = (double)judge->instances, mean = cohort->rates / count;
 	if (judge->instances < least_instances || mean <= 0 || judge->count[0] < least_steps || judge->count[1] < least_steps)
 		return verdict;
-	/* Those that lack the path have a rate of nothing. */
+	/* Instances without the path have a rate of 0. */
 	double error = sqrt(fmax(0, cohort->squares - count * mean * mean) / (count - 1) / count);
 	double chance = (double)comparisons * (error > 0 ? cairn_law_student_above(mean / error, count - 1) : 0);
 	if (chance > false_alarms)
@@ -391,8 +392,8 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	return verdict;
 }
 
-/* The rate of a cohort as a share of what it holds, and the variance of that between instances: what is left of each instance's rate when
- * its share is taken off. */
+/* The rate of a cohort as a share of what it holds, and its variance between instances: from the difference between each instance's rate
+ * and that share of what it holds. */
 static double share_of(const struct cairn_cohort *cohort, double *variance)
 {
 	double count = (double)cohort->present, share = cohort->levels > 0 ? cohort->rates / cohort->levels : 0;
@@ -416,13 +417,13 @@ bool cairn_cohort_differs(const struct cairn_cohort *cohort, const struct cairn_
 	return chance <= false_alarms && share - against >= good_part * share;
 }
 
-/* How many more rise than fall, as a share of INSTANCES, where those of which LEVELS are known grow by RATE on average. */
+/* How many more instances rise than fall, as a share of INSTANCES, if those with the COUNT known LEVELS grow by RATE on average. */
 static double surplus_of(double rate, double deviation, const double *levels, size_t count, size_t instances)
 {
 	double mean = 0, surplus = 0;
 	for (size_t i = 0; i < count; i++)
 		mean += levels[i] / (double)count;
-	/* The rate goes with the level, its scatter with the root of that. */
+	/* The rate is proportional to the level, and its scatter to the root of the level. */
 	for (size_t i = 0; i < count && mean > 0; i++)
 		surplus += 1 - 2 * cairn_law_normal_above(deviation > 0 ? rate * sqrt(levels[i] / mean) / deviation : 40);
 	return surplus / (double)instances;
@@ -434,7 +435,7 @@ double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances,
 	double low = 0, high = 1;
 	if (mean <= 0 || more <= 0)
 		return 0;
-	/* Of a share that grows, each by mean / share, noise lets some fall; of the others as many fall as rise. */
+	/* If a share of the instances grows, each by mean / share, noise lets some of them fall; among the others, as many fall as rise. */
 	for (int i = 0; i < 40; i++) {
 		double share = (low + high) / 2;
 		if (share * surplus_of(mean / share, deviation, levels, count, instances) < more)

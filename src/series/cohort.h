@@ -1,26 +1,26 @@
 /* cohort.h - one call path on all instances of a release, as one mean course.
  *
- * A leak that is too slow for any single instance to be sure of is plain in the mean over a thousand. But instances come and go, and the
- * mean of those that are there jumps with them. So increments are averaged instead: between two instants of a grid, over the instances
- * that were seen at both; added up, they are the *index* of the path, as statisticians chain a price index from years with different
- * goods. An instance that does not have the path counts with no increment.
+ * A leak too slow to be certain on any single instance is plain in the mean over a thousand. But instances come and go, and the mean of
+ * those present jumps with them. So increments are averaged instead: between two instants of a grid, over the instances that were seen at
+ * both. Their sum is the *index* of the path, as a price index is chained from years with different goods. An instance without the path
+ * counts with an increment of 0.
  *
- * The index is made twice. By the clock it shows what all instances do at the same time, as when their load rises and falls together:
- * that is no growth of each, however many agree, and the noise models of trend.h see it as the wandering that it is. By age it shows what
- * each instance does after its start, as filling caches: when instances are restarted one after the other, some cache always fills. A
- * path grows only where it does by both.
+ * The index is made twice. By the clock, it shows what all instances do at the same time, for example when their load rises and falls
+ * together: that is not growth of each, however many agree, and the noise models of trend.h see it as wandering. By age, it shows what each
+ * instance does after its start, such as filling caches: when instances are restarted one after another, some cache is always filling. A
+ * path grows only if it does so by both.
  *
- * The instances count as repetitions beside that: the mean of their own rates must differ from nothing by Student's test, so that no few
- * of them can speak for all. But they are repetitions only of what each does for itself. The load of all of them rises and falls together,
- * and a thousand instances that follow it are one observation, not a thousand. What is common to them cannot be told from growth by
- * counting; it takes something that shares the load and does not grow. There are two such things, and a path has to stand out from one:
+ * The instances also count as repetitions: by Student's test, the mean of their own rates must differ from 0, so that a few of them cannot
+ * speak for all. But they are repetitions only of what each does by itself. The load of all instances rises and falls together, and a
+ * thousand instances that follow it are one observation, not a thousand. Counting cannot distinguish their common movement from growth;
+ * that takes something that has the same load and does not grow. There are two such things, and a path must stand out from one of them:
  *
- * - Its *peers*, the paths of the release that were largest at first. Memory that follows the load, at once or with a delay, moves by no larger share of
- *   itself than the load does. So what the four quarters of the time differ by, as a share of the smallest, is taken for each peer; a path
- *   stands out that rises by half as much again as one peer in five moves, and that would still be said to grow if it followed the load,
- *   which is the median course of the peers that move about so far, and that were taken off.
- * - The same path on another release, over the same time: it has the same load and the same delay. The rates of all instances, as shares of
- *   what they hold, differ between the two by Student's test, and by a good part of the rate.
+ * - Its *peers*, the paths of the release that were largest at first. Memory that follows the load, at once or with a delay, moves by no
+ * larger share of itself than the load does. So for each peer, the movement is the difference between the four quarters of the time, as a
+ * share of the smallest. A path stands out if it rises by half as much again as one peer in five moves, and if it would still be called
+ * growing after the load, the median course of the peers that move about that far, is taken out.
+ * - The same path on another release, over the same time, which has the same load and the same delay. By Student's test, the rates of all
+ * instances, as shares of what they hold, must differ between the two releases, and by a good part of the rate.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_COHORT_H
 #define CAIRN_SERIES_COHORT_H
@@ -37,10 +37,10 @@ enum cairn_cohort_axis { CAIRN_COHORT_CLOCK, CAIRN_COHORT_AGE, CAIRN_COHORT_AXES
 /* The instants at which instances are compared. */
 struct cairn_cohort_grid {
 	int64_t from_ns[CAIRN_COHORT_AXES], to_ns[CAIRN_COHORT_AXES];
-	size_t steps; /* instants, from 3 to CAIRN_COHORT_STEPS; 0 where nothing is pooled */
+	size_t steps; /* number of instants, from 3 to CAIRN_COHORT_STEPS; 0 if nothing is pooled */
 };
 
-/* How many instances of a release have an increment up to each instant; that of the first is not used. */
+/* How many instances of a release have an increment that ends at each instant; the first is not used. */
 struct cairn_cohort_cover {
 	double instances[CAIRN_COHORT_AXES][CAIRN_COHORT_STEPS];
 };
@@ -48,39 +48,39 @@ struct cairn_cohort_cover {
 struct cairn_cohort {
 	uint32_t path, release;
 	double increments[CAIRN_COHORT_AXES]
-			 [CAIRN_COHORT_STEPS]; /* sums over instances; that of the first instant is what they held then */
+			 [CAIRN_COHORT_STEPS]; /* sums over instances; at the first instant, what they held then */
 	double rates, squares;  /* sums over instances: bytes per hour, and its square */
-	double levels, level_squares, products; /* sums over instances: what it holds on average, its square, and times the rate */
-	double middles, spans;  /* sums over instances, in hours of the grid: the middle of its points, and how long they last */
-	double noise;           /* the sum of the variances that the dumps of each say its rate has */
+	double levels, level_squares, products; /* sums over instances: the mean amount held, its square, and its product with the rate */
+	double middles, spans;  /* sums over instances, in hours of the grid: the middle of the points, and their span */
+	double noise;           /* the sum of the variances of the rates, as the dumps of each instance show them */
 	size_t rising, falling; /* instances */
 	double unit;            /* the sum over instances of what one sample stands for */
 	bool unit_known;
 	size_t present;         /* instances that have the path */
 };
 
-/* The grid that suits instances whose snapshots lie between FROM_NS and TO_NS, at ages between YOUNGEST_NS and OLDEST_NS, with about
- * POINTS each. */
+/* The grid for instances with snapshots between FROM_NS and TO_NS, at ages between YOUNGEST_NS and OLDEST_NS, and about POINTS snapshots
+ * each. */
 struct cairn_cohort_grid cairn_cohort_grid_make(int64_t from_ns, int64_t to_ns, int64_t youngest_ns, int64_t oldest_ns, size_t points);
 
-/* An instance that started at START_NS is there, with the points of SERIES. */
+/* Counts an instance that started at START_NS, with the points of SERIES. */
 void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
 			    int64_t start_ns);
 
-/* What it held of a path at each point, and what one sample of that stands for. */
+/* Adds the VALUES of a path on that instance at each point, and the amount that one sample stands for. */
 void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
 		      int64_t start_ns, const double *values, struct cairn_unit_size unit);
 
-/* What judging the cohorts of one release needs. */
+/* The state for judging the cohorts of one release. */
 struct cairn_cohort_judge {
-	const struct cairn_cohort_grid *grid; /* borrowed, as is */
+	const struct cairn_cohort_grid *grid; /* borrowed, like COVER */
 	const struct cairn_cohort_cover *cover;
 	size_t instances;
 	size_t first[CAIRN_COHORT_AXES], count[CAIRN_COHORT_AXES]; /* the instants that enough instances cover */
-	bool same; /* both axes are one */
+	bool same; /* both axes are the same */
 	bool compares; /* there are peers */
-	double usual; /* how far one in five of them moves at least, as a share of itself */
-	double load[CAIRN_COHORT_STEPS]; /* the course of those that move about as far, as a multiple of its mean; by the clock */
+	double usual; /* one in five of them moves at least this far, as a share of itself */
+	double load[CAIRN_COHORT_STEPS]; /* the course of peers that move about that far, as a multiple of its mean; by the clock */
 	struct cairn_trend_clock clock[CAIRN_COHORT_AXES];
 	struct cairn_trend_judge judge[CAIRN_COHORT_AXES];
 };
@@ -89,31 +89,31 @@ void cairn_cohort_judge_open(struct cairn_cohort_judge *judge, const struct cair
 			     size_t instances);
 void cairn_cohort_judge_close(struct cairn_cohort_judge *judge);
 
-/* Finds the peers among all COHORTS of the judge's release, COUNT of them; until then there are none. */
+/* Finds the peers among the COUNT COHORTS of the judge's release. Without this call, there are none. */
 void cairn_cohort_find_peers(struct cairn_cohort_judge *judge, const struct cairn_cohort *const *cohorts, size_t count);
 
-/* The rate of a path on one instance in bytes per hour, by least squares; *LEVEL is what it holds on average. */
+/* The rate of a path on one instance in bytes per hour, by least squares; *LEVEL is the mean amount held. */
 double cairn_cohort_rate(const struct cairn_series *series, const double *values, double *level);
 
 struct cairn_cohort_verdict {
 	bool grows;
-	bool common;            /* it moves no further than its peers do: what all instances do together may be all there is to it */
-	enum cairn_verdict verdict; /* on the mean course; steady where that does not rise */
-	double chance;          /* that noise looks like this */
+	bool common;            /* it moves no further than its peers: this may only be what all instances do together */
+	enum cairn_verdict verdict; /* on the mean course; steady if it does not rise */
+	double chance;          /* the probability that noise looks like this */
 	double confidence;
-	double per_hour, error; /* the mean over all instances of the release, whether it grows on them or not */
+	double per_hour, error; /* the mean over all instances of the release, including those on which it does not grow */
 	int64_t since_ns;
 };
 
-/* COMPARISONS is how many cohorts are judged together. */
+/* COMPARISONS is the number of cohorts judged together. */
 struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons);
 
 /* Whether the rate of COHORT, as a share of what it holds, differs from that of OTHER, the same path on another release. */
 bool cairn_cohort_differs(const struct cairn_cohort *cohort, const struct cairn_cohort *other, size_t comparisons);
 
-/* On how many of INSTANCES the path grows, where it grows: as many as make it likely that so many rise and so many fall. DEVIATION is how
- * far the rate of an instance on which it does not grow scatters around nothing. LEVELS are what the COUNT instances that have the path
- * hold of it: those with more grow faster, and scatter more. */
+/* The number of INSTANCES on which the path grows, if it grows at all: the number that best explains how many rise and how many fall.
+ * DEVIATION is the standard deviation of the rate on an instance where it does not grow. LEVELS are the amounts on the COUNT instances that
+ * have the path: those with more grow faster, and scatter more. */
 double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation, const double *levels, size_t count);
 
 #endif

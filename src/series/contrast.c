@@ -1,4 +1,4 @@
-/* contrast.c - sums of two groups, and Welch's test.
+/* contrast.c - sums over two groups, and Welch's test.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/contrast.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double false_alarms = 0.05; /* over all rows together, as a 95 % interval has it for one */
+static const double false_alarms = 0.05; /* over all rows together, as a 95 % interval has for one */
 
 static void add_value(struct cairn_contrast_row *row, int group, double value)
 {
@@ -54,7 +54,7 @@ static void judge(const struct cairn_contrast *contrast, struct cairn_contrast_r
 		return;
 	for (int group = 0; group < 2; group++)
 		freedom += variances[group] * variances[group] / ((double)contrast->instances[group] - 1);
-	/* Equal within each group to the last digit: then the change is what it is. */
+	/* All values within each group are equal, so the change is exact. */
 	if (!(variance > 0) || !(freedom > 0)) {
 		row->low = row->high = row->change;
 		row->chance = row->change == 0 ? 1 : 0;

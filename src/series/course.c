@@ -1,4 +1,4 @@
-/* course.c - filtering, making vectors orthogonal, and evidence.
+/* course.c - filters, orthogonal vectors, and evidence.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/course.h"
 
@@ -8,43 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The noises. FADES is what is left of a deviation one interval later, of a population whose objects live for a while: from samples that
- * are all new in each dump to objects that live for twenty intervals. WALKS is a level that wanders under such scatter, and the last a
- * walk alone. How large a population's noise is can be guessed before any dump is seen: as many samples come by chance as there are, so
- * its variance is the value times what a sample stands for; that guess counts as much as four dumps. A walk may be of any size; one
- * sample in one step counts as one dump. PRIOR is how likely each is beforehand: most paths are populations. */
+/* The noise models. FADES is the part of a deviation that is left one interval later, in a population of objects that live for a while:
+ * from samples that are all new in each dump, to objects that live for twenty intervals. WALKS is a level that wanders under such scatter;
+ * the last model is a walk alone. The noise of a population can be guessed before any dump is seen: the number of samples is random, so the
+ * variance is the value times the amount that one sample stands for; this guess counts as much as four dumps. A walk may have any size; one
+ * sample in one step counts as one dump. PRIOR is the prior probability of each: most paths are populations. */
 static const struct {
 	double fades, walks, prior;
 } kinds_of_noise[CAIRN_NOISES] = {
 	{0, 0, 0.24}, {0.4, 0, 0.15}, {0.7, 0, 0.15}, {0.85, 0, 0.15}, {0.95, 0, 0.15}, {0, 0.1, 0.01}, {0, 0.5, 0.01}, {1, 0, 0.14},
 };
 static const double population_freedom = 4, walk_freedom = 1;
-/* Noise of more than twice the variance that was guessed is no chance in a dozen dumps. */
+/* In a dozen dumps, noise of more than twice the guessed variance is not chance. */
 static const double wrong_guess = 2;
 
-/* Of few dumps it counts for no more than they do. */
+/* With few dumps, the guess counts no more than they do. */
 static double known_freedom(double contrasts, bool unknown)
 {
 	return unknown ? walk_freedom : fmax(1, fmin(population_freedom, contrasts - 1));
 }
 
-/* Changes are looked for in so many places at most: closer than that they cannot be told apart. */
+/* Changes are looked for at no more than this many positions: closer ones cannot be distinguished. */
 enum { positions_most = 24 };
-/* What goes on now must have been seen in four dumps, and what was before in two. */
+/* The current course must have been seen in four dumps, and the one before it in two. */
 enum { points_behind = 4, points_before = 2 };
-/* From so many points on a change of rate is looked for: half of them are the fewest in which a rate is worth anything. */
+/* The number of points from which on a change of rate is looked for: half of it is the fewest that give a useful rate. */
 enum { points_for_change = 12, points_for_step = 5 };
 
-/* How likely each kind is before any dump is seen, if the path moves at all: a plain leak first, the others about alike, those that are two
- * things at once half as much. Verdicts change little when these are halved or doubled, because the evidence grows with every dump. */
+/* The prior probability of each kind, if the path moves at all: a plain leak first, the others about equal, combinations of two half as
+ * much. Halving or doubling these changes verdicts little, because the evidence grows with every dump. */
 static const double priors[CAIRN_COURSE_KINDS] = {
 	[CAIRN_COURSE_FLAT] = 1,     [CAIRN_COURSE_LINE] = 0.3,    [CAIRN_COURSE_BEGAN] = 0.15, [CAIRN_COURSE_BENT] = 0.05,
 	[CAIRN_COURSE_WARMED] = 0.1, [CAIRN_COURSE_LIFTED] = 0.05, [CAIRN_COURSE_STOPPED] = 0.1, [CAIRN_COURSE_STEP] = 0.1,
 	[CAIRN_COURSE_FILLING] = 0.15, [CAIRN_COURSE_SLOW] = 0.15,
 };
 
-/* Time constants of filling as shares of the longest run. What is slower than the run cannot be told from a line within it: such a course
- * speaks neither for filling nor for growing, but for how far the level may be. */
+/* Time constants of filling, as shares of the longest run. Filling that is slower than the run looks like a line within it: such a course
+ * is evidence neither for filling nor for growing, but only for where the level may be. */
 static const double time_constants[] = {2.5, 1.6, 1, 0.6, 0.35, 0.2, 0.1, 0.05};
 static const double warm_constants[] = {0.35, 0.25, 0.18, 0.13, 0.09, 0.06};
 
@@ -63,7 +63,7 @@ static double longest_run(const struct cairn_courses *courses)
 	return longest;
 }
 
-/* The KIND of vector that a course is made of, at each point. */
+/* The shapes that courses are combined from. */
 enum vector_kind { vector_line, vector_hinge, vector_ramp, vector_step, vector_fill };
 
 static void draw(const struct cairn_courses *courses, enum vector_kind kind, size_t at, double hours, double *out)
@@ -140,7 +140,7 @@ static void list_courses(struct cairn_courses *courses)
 		}
 	}
 	if (count >= points_for_step) {
-		/* A step, or the end of a growth, may be anywhere but at the first point; one dump of rest says nothing yet. */
+		/* A step, or the end of growth, may be at any point but the first; a single dump of rest is not enough. */
 		size_t steps = count - 1, step_stride = (steps + positions_most - 1) / positions_most;
 		for (size_t at = 1; at < count; at += step_stride) {
 			add_course(courses, CAIRN_COURSE_STEP, at, 0, (double)step_stride / (double)steps);
@@ -163,8 +163,8 @@ static bool is_run_start(const struct cairn_courses *courses, size_t point)
 	return point == 0 || courses->run[point] != courses->run[point - 1];
 }
 
-/* What the filter of a noise does to numbers depends on the times alone. Two filters: of a population the part that is left of the point
- * before is taken off; of a level that wanders the Kalman filter of the local level model takes off what it expects. */
+/* The effect of a noise filter depends only on the times. There are two filters: for a population, the part left of the previous point is
+ * subtracted; for a wandering level, the Kalman filter of the local level model subtracts its prediction. */
 static void prepare_noise(const struct cairn_courses *courses, struct cairn_course_noise *noise)
 {
 	double steps = (double)(courses->count - courses->runs), time = longest_run(courses) * (double)courses->runs;
@@ -179,7 +179,7 @@ static void prepare_noise(const struct cairn_courses *courses, struct cairn_cour
 			break;
 		double wait = fresh ? 1 : fmax(1e-3, fmin(1e3, (courses->hours[i] - courses->hours[i - 1]) / interval));
 		if (fresh) {
-			variance = 1; /* the first point of a run is all that is known of its level */
+			variance = 1; /* the first point of a run is all that is known about its level */
 			noise->deviation[i] = noise->constant[i] = constant = 1;
 		} else if (noise->walks > 0) {
 			double ahead = variance + noise->walks * wait;
@@ -200,7 +200,7 @@ static void prepare_noise(const struct cairn_courses *courses, struct cairn_cour
 	}
 }
 
-/* Takes the unknown level of the run from START to END out of OUT. */
+/* Removes the unknown level of the run from START to END from OUT. */
 static void take_level(const struct cairn_course_noise *noise, size_t start, size_t end, double *out)
 {
 	double product = 0, square = 0;
@@ -265,7 +265,7 @@ static void prepare_course(struct cairn_courses *courses, struct cairn_course_no
 		if (v > 0)
 			subtract(vector, vector - white, dot(vector, vector - white, white), white);
 		*height = sqrt(dot(vector, vector, white));
-		/* A vector that is next to nothing, or next to the one before, is left out rather than blown up. */
+		/* A vector that is almost 0, or almost equal to the previous one, is left out rather than scaled up. */
 		if (*height <= 1e-6 * before || !(before > 0))
 			*height = 0;
 		for (size_t i = 0; i < white; i++)
@@ -273,9 +273,9 @@ static void prepare_course(struct cairn_courses *courses, struct cairn_course_no
 	}
 }
 
-/* The logarithm of Zellner's Bayes factor of a course that leaves the share REST of the square, against none. Its g, how much larger
- * than the noise of one dump the height of a course may be, is not known, so a few are averaged: with one alone, even a perfect
- * fit would count for little in few dumps. */
+/* The logarithm of Zellner's Bayes factor for a course that leaves the share REST of the square, against no course. Its g, the ratio of the
+ * height of a course to the noise of one dump, is unknown, so a few values are averaged: with a single one, even a perfect fit would count
+ * for little in few dumps. */
 static double log_factor(double rest, double freedom, double vectors)
 {
 	static const double scales[] = {1, 10, 100, 1000};
@@ -291,8 +291,8 @@ static double log_factor(double rest, double freedom, double vectors)
 	return most + log(sum);
 }
 
-/* The factor depends on the rest alone once the dumps are known, so it is tabulated by the logarithm of the rest: 24 is a fit so good
- * that more makes no difference. */
+/* For given dumps, the factor depends only on the rest, so it is tabulated by the logarithm of the rest: beyond 24, a better fit makes no
+ * difference. */
 static const double factor_range = 24;
 
 static void tabulate_factors(struct cairn_courses *courses)
@@ -348,7 +348,7 @@ static double look_up_factor(const struct cairn_courses *courses, bool unknown, 
 	return table[below] + (at - (double)below) * (table[below + 1] - table[below]);
 }
 
-/* How much of its square each course explains under NOISE; the most of all is returned. */
+/* Calculates the part of the square that each course explains under NOISE. Returns the largest. */
 static double fit(const struct cairn_courses *courses, size_t n, double contrasts, struct cairn_evidence *evidence, double *explained)
 {
 	const struct cairn_course_noise *noise = &courses->noises[n];
@@ -374,8 +374,8 @@ static double fit(const struct cairn_courses *courses, size_t n, double contrast
 	return most;
 }
 
-/* Objects of several sizes make more noise than their mean size says, and so do those that come in bunches. How many times more, the
- * population that fits best shows, by what its best course leaves; never less than once. */
+/* Objects of several sizes, or that come in bunches, make more noise than their mean size suggests. The factor, at least 1, is taken from
+ * the population that fits best, by what its best course leaves. */
 static double excess(const struct cairn_courses *courses, double contrasts, const double *left, double size)
 {
 	double best = -INFINITY, result = 1;
@@ -410,7 +410,7 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 	evidence->guessed = unit.known && more <= wrong_guess;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		/* A guess that turned out wrong is not worth four dumps. */
+		/* A guess that turned out wrong does not count as four dumps. */
 		bool guessed = !noise->wanders && evidence->guessed;
 		double known = known_freedom(contrasts, !guessed), freedom = contrasts + known;
 		double least = known * (noise->fades >= 1 ? sample : population);

@@ -1,4 +1,4 @@
-/* fleet.c - rows of instances, joined by the names of their call paths.
+/* fleet.c - rows of instances, matched by the names of their call paths.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/fleet.h"
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double false_alarms = 0.005; /* of all paths of a fleet together: half of what one instance may leave (trend.c) */
-static const double deviations = 2;      /* what is enough for an instance once the fleet is sure */
-enum { few = 8 }; /* instances of a release: fewer are counted, more are estimated */
+static const double false_alarms = 0.005; /* over all paths of a fleet: half of what a single instance may have (trend.c) */
+static const double deviations = 2;      /* enough for an instance once the fleet is sure */
+enum { few = 8 }; /* instances of a release: below this they are counted, from here on estimated */
 
 static uint32_t find_release(struct cairn_fleet *fleet, const char *version, int64_t first_ns)
 {
@@ -113,7 +113,8 @@ void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_fleet_course *course = &courses[i];
 		double *values = cairn_arena_alloc(&fleet->arena, points * sizeof *values);
-		double rise = course->values[points - 1] - course->values[0], level, rate = cairn_cohort_rate(series, course->values, &level);
+		double rise = course->values[points - 1] - course->values[0], level,
+		       rate = cairn_cohort_rate(series, course->values, &level);
 		double deviation = sqrt(course->unit.amount * (course->values[points - 1] + course->values[0]));
 		memcpy(values, course->values, points * sizeof *values);
 		if (fleet->grid.steps)
@@ -188,22 +189,22 @@ static int compare_chances(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* The median of COUNT values, which are sorted. */
+/* The median of COUNT values. Sorts them. */
 static double median_of(double *values, size_t count)
 {
 	qsort(values, count, sizeof *values, compare_chances);
 	return values[count / 2];
 }
 
-/* How far the rate of a record lies above USUAL, the usual share of the level, in what scatters alike on small instances and on large
- * ones. */
+/* How far the rate of a record is above USUAL, the usual rate as a share of the level, scaled so that small and large instances scatter
+ * alike. */
 static double excess_of(const struct cairn_fleet_record *record, double usual)
 {
 	return (record->rate - usual * record->level) / sqrt(fmax(1, record->level));
 }
 
-/* Takes the word of those records back that say no more than the others of their release, where there are many; those that say more and
- * were not judged yet are judged now. */
+/* In a release with many instances, withdraws the verdict of records that do not differ from the others. Records that do differ and have
+ * not been judged yet are judged now. */
 static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fleet_record *records, size_t count)
 {
 	static const double far = 5, deviation_of_median = 1.4826; /* of a normal distribution */
@@ -242,14 +243,14 @@ static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fl
 	free(values);
 }
 
-/* The chance that noise makes the COUNT records, of TOTAL instances, look as they do. */
+/* The probability that noise makes the COUNT records, of TOTAL instances, look as they do. */
 static double chance_of(const struct cairn_fleet_record *records, size_t count, size_t total)
 {
 	double *chances = cairn_array_new(count, sizeof *chances), best = 1;
 	size_t growing = 0;
 	for (size_t i = 0; i < count; i++)
 		if (records[i].verdict == CAIRN_GROWING &&
-		    (i == 0 || records[i].instance != records[i - 1].instance)) /* each is one witness */
+		    (i == 0 || records[i].instance != records[i - 1].instance)) /* each instance counts once */
 			chances[growing++] = records[i].chance;
 	qsort(chances, growing, sizeof *chances, compare_chances);
 	for (size_t i = 0; i < growing; i++)
@@ -258,7 +259,7 @@ static double chance_of(const struct cairn_fleet_record *records, size_t count, 
 	return fmin(1, best * (double)(growing ? growing : 1));
 }
 
-/* How sure the COUNT records are together that it grows and does nothing else that noise does not do. */
+/* How sure the COUNT records are together that the path grows, rather than fills up or has stopped. */
 static double sure_together(const struct cairn_fleet_record *records, size_t count)
 {
 	static const double most = 0.9999; /* no single instance decides alone */
@@ -271,16 +272,18 @@ static double sure_together(const struct cairn_fleet_record *records, size_t cou
 	return 1 / (1 + exp(-odds));
 }
 
-/* What is known of one path: its records, in the order of instances, and per release its cohort, or NULL, and the verdict on that. */
+/* Everything known about one path: its records, in the order of instances, and for each release its cohort, or NULL, and the verdict on the
+ * cohort. */
 struct evidence {
 	const struct cairn_fleet_record *records;
 	size_t count;
 	const struct cairn_cohort **cohorts;
 	struct cairn_cohort_verdict *pooled;
-	double *growing; /* per release, on how many instances it grows */
+	double *growing; /* for each release, the number of instances on which it grows */
 };
 
-/* How far the rate of an instance scatters on which the path does not grow: as on the releases where it does not, else as its dumps say. */
+/* The standard deviation of the rate on an instance where the path does not grow: from the releases where it does not, else from its
+ * dumps. */
 static double scatter_of(const struct cairn_fleet *fleet, const struct evidence *evidence, const struct cairn_cohort *cohort)
 {
 	double squares = 0, instances = 0;
@@ -292,7 +295,7 @@ static double scatter_of(const struct cairn_fleet *fleet, const struct evidence 
 	return instances >= few ? sqrt(squares / instances) : sqrt(cohort->noise / (double)cohort->present);
 }
 
-/* How many instances of each release show it growing. An instance may have the path twice, as a path and as a frame. */
+/* Counts the instances of each release that show growth. An instance may have the path twice, as a path and as a frame. */
 static void count_growing(const struct cairn_fleet *fleet, const struct evidence *evidence)
 {
 	for (size_t i = 0; i < fleet->release_count; i++)
@@ -320,14 +323,14 @@ static void count_growing(const struct cairn_fleet *fleet, const struct evidence
 		}
 }
 
-/* Whether it grows on release RELEASE: on the mean, or on a share of the instances. */
+/* The share of the instances of RELEASE on which it grows. */
 static double share_of(const struct cairn_fleet *fleet, const struct evidence *evidence, uint32_t release)
 {
 	size_t instances = fleet->releases[release].instances;
 	return instances ? evidence->growing[release] / (double)instances : 0;
 }
 
-/* The first release on whose mean it grows, or on at least half of whose instances; where there is none, the one with the largest share. */
+/* The first release that grows on the mean, or on at least half of its instances; if there is none, the one with the largest share. */
 static uint32_t release_of(const struct cairn_fleet *fleet, const struct evidence *evidence)
 {
 	uint32_t best = 0;
@@ -344,7 +347,7 @@ static uint32_t release_of(const struct cairn_fleet *fleet, const struct evidenc
 	return best;
 }
 
-/* The rate of those instances that count by themselves. */
+/* Sets the rate from the instances that count by themselves. */
 static void rate_of_records(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
 	double rates = 0, variances = 0, count = 0;
@@ -364,7 +367,7 @@ static void rate_of_records(const struct cairn_fleet *fleet, const struct eviden
 	row->error = count > 0 ? sqrt(variances) / count : 0;
 }
 
-/* The rate of those on which it grows, from the mean over all instances of each release where it does. */
+/* Sets the rate on the instances where it grows, from the mean over all instances of each release where it does. */
 static void rate_of_cohorts(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
 	double rates = 0, variances = 0, growing = 0;
@@ -385,16 +388,16 @@ static void rate_of_cohorts(const struct cairn_fleet *fleet, const struct eviden
 	row->since_ns = since;
 }
 
-/* Fills in what is said about a path that grows. */
+/* Fills in the details of a path that grows. */
 static void describe_growth(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
-	static const double all = 0.9, none = 0.05; /* as far as can be told of many */
+	static const double all = 0.9, none = 0.05; /* as far as can be told with many instances */
 	bool before = false;
 	row->release = release_of(fleet, evidence);
 	for (uint32_t i = 0; i < fleet->release_count; i++) {
 		double share = share_of(fleet, evidence, i);
 		bool many = fleet->releases[i].instances >= few;
-		/* By chance one of many is sure; that does not make its release one that leaks. */
+		/* One of many instances may be sure by chance; that does not make its release a leaking one. */
 		bool grows = evidence->pooled[i].grows || (many && i != row->release ? share > none : share > 0);
 		before |= i < row->release && grows;
 		row->growing += grows ? (size_t)evidence->growing[i] : 0;
@@ -469,7 +472,7 @@ static bool is_before(const struct cairn_fleet_release *one, const struct cairn_
 	return one->first_ns != other->first_ns ? one->first_ns < other->first_ns : strverscmp(one->version, other->version) < 0;
 }
 
-/* Puts the releases in order; the records follow. */
+/* Sorts the releases, and renumbers the records. */
 static void order_releases(struct cairn_fleet *fleet)
 {
 	uint32_t *place = cairn_array_new(fleet->release_count, sizeof *place);
@@ -498,7 +501,7 @@ static int compare_cohorts(const void *a, const void *b)
 	return (one->release > other->release) - (one->release < other->release);
 }
 
-/* Takes the verdict on a release back where its instances do nothing but what all paths of theirs do, and the same path on others. */
+/* Withdraws the verdict on a release if its instances do only what all their paths do, and what the same path does on other releases. */
 static void drop_common(const struct cairn_fleet *fleet, const struct evidence *evidence, size_t comparisons)
 {
 	for (size_t i = 0; i < fleet->release_count; i++) {
@@ -514,7 +517,7 @@ static void drop_common(const struct cairn_fleet *fleet, const struct evidence *
 	}
 }
 
-/* Leaves out the records of frames where instances are many. Returns how many of COUNT are left. */
+/* Drops the records of frames on releases with many instances. Returns how many of COUNT are left. */
 static size_t drop_sums(const struct cairn_fleet *fleet, struct cairn_fleet_record *records, size_t count)
 {
 	size_t kept = 0;
@@ -524,7 +527,7 @@ static size_t drop_sums(const struct cairn_fleet *fleet, struct cairn_fleet_reco
 	return kept;
 }
 
-/* Judges path by path. Records and cohorts are in the order of paths. */
+/* Judges path by path. Records and cohorts are sorted by path. */
 static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
 {
 	struct evidence evidence = {
@@ -532,7 +535,7 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 		.pooled = cairn_array_new(fleet->release_count, sizeof *evidence.pooled),
 		.growing = cairn_array_new(fleet->release_count, sizeof *evidence.growing),
 	};
-	/* Each path of a release, half as many frames that sum some up (leaks.h), and all of that twice: alone, and against other
+	/* Counts each path of a release, half as many frames that sum up several (leaks.h), and all that twice: alone, and against other
 	 * releases. */
 	size_t compared = fleet->compared > fleet->cohort_count ? fleet->compared : fleet->cohort_count;
 	size_t comparisons = 2 * (compared + compared / 2), cohort = 0;

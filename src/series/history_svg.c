@@ -1,4 +1,4 @@
-/* history_svg.c - drawing a history: memory above, the rate of allocation below.
+/* history_svg.c - draws a history: memory above, the allocation rate below.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/history_svg.h"
 
@@ -16,7 +16,7 @@ enum { width = 1200, left = 76, side = 14, heading = 64, plot = 340, gap = 44, s
 struct drawing {
 	const struct cairn_history *history;
 	struct cairn_buffer *out;
-	double most, most_rate; /* what the height of the plot and of the strip below stands for */
+	double most, most_rate; /* the values at the top of the plot and of the strip below it */
 };
 
 struct cairn_history cairn_history_make(const struct cairn_profile *profile, int64_t last_ns)
@@ -27,7 +27,7 @@ struct cairn_history cairn_history_make(const struct cairn_profile *profile, int
 	for (size_t i = 0; i < profile->history_count; i++)
 		if (!last_ns || profile->history[i].time_ns >= end - last_ns)
 			history.rows[history.count++] = profile->history[i];
-	if (history.count && end > newest) { /* what was live in the end is known to the instant; what was resident is not */
+	if (history.count && end > newest) { /* at the end, live memory is known exactly, but resident memory is not */
 		struct cairn_history_row last = history.rows[history.count - 1];
 		uint32_t space = cairn_profile_find_value(profile, "inuse_space"), sum = cairn_profile_find_value(profile, "alloc_space");
 		last.time_ns = end;
@@ -97,7 +97,7 @@ static double most_of(const struct cairn_history *history, value_of *value)
 	return most;
 }
 
-/* A line through all rows; CLOSED as an area down to nothing. */
+/* Draws a line through all rows; if CLOSED, an area down to 0. */
 static void write_line(const struct drawing *drawing, const char *class, value_of *value, bool closed)
 {
 	const struct cairn_history *history = drawing->history;
@@ -106,7 +106,7 @@ static void write_line(const struct drawing *drawing, const char *class, value_o
 	cairn_buffer_format(drawing->out, "<path class=\"%s\" d=\"", class);
 	char command = 'M';
 	for (size_t i = 0; i < history->count; i++) {
-		if (!closed && value(&history->rows[i]) <= 0) /* not known */
+		if (!closed && value(&history->rows[i]) <= 0) /* unknown */
 			continue;
 		cairn_buffer_format(drawing->out, "%c%.1f,%.1f", command, x_of(drawing, i), y_of(drawing, value(&history->rows[i])));
 		command = 'L';
@@ -140,7 +140,7 @@ static void write_value_axis(const struct drawing *drawing)
 				    y_of(drawing, value), width - side, left - 8, y_of(drawing, value) + 4, cairn_text_human(value, text));
 }
 
-/* Times count back from the end. */
+/* Times are counted back from the end. */
 static void write_time_axis(const struct drawing *drawing)
 {
 	static const double steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
@@ -232,7 +232,7 @@ static const char style[] =
 
 void cairn_history_svg(const struct cairn_history *history, const char *title, struct cairn_buffer *out)
 {
-	static const double limit_reach = 1.6; /* a limit further up than this would press everything else down */
+	static const double limit_reach = 1.6; /* a limit above this multiple would squeeze everything else */
 	struct drawing drawing = {.history = history, .out = out, .most_rate = 1};
 	drawing.most = fmax(fmax(most_of(history, live), most_of(history, resident)), fmax(most_of(history, usage), 1));
 	if (most_of(history, limit) <= limit_reach * drawing.most)

@@ -1,4 +1,4 @@
-/* leaks.c - ranking.
+/* leaks.c - ranks call paths by growth.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/leaks.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What one worker needs for itself. */
+/* The working memory of one thread. */
 struct desk {
 	struct cairn_series_value *values;
 	double *amounts;
@@ -21,14 +21,14 @@ struct work {
 	struct desk *desks;
 	size_t comparisons;
 	struct cairn_trend_clock clock;
-	struct cairn_ages *ages; /* per path; NULL where the newest dump does not know them */
+	struct cairn_ages *ages; /* for each path; NULL if the newest dump does not have them */
 	struct cairn_ages_clock age_clock;
 };
 
-/* With fewer points the dumps say nothing by themselves. */
+/* With fewer points, the dumps alone prove nothing. */
 enum { points_least = 3 };
 
-/* Whether what the dumps show of the course is more than ages can say: that it ended, turned or swings, in a good part of the time. */
+/* Whether the dumps show something that ages cannot: that the course ended, turned or swings, over a good part of the time. */
 static bool is_course(const struct work *work, const struct cairn_trend *trend)
 {
 	static const double good_part = 0.125;
@@ -37,7 +37,7 @@ static bool is_course(const struct work *work, const struct cairn_trend *trend)
 	return turned && work->leaks->hours >= good_part * work->leaks->observed_hours;
 }
 
-/* Both kinds of evidence. */
+/* Combines both kinds of evidence. */
 static enum cairn_leak_evidence combine(const struct work *work, struct cairn_trend *trend, const struct cairn_trend *by_age)
 {
 	bool grows = trend->verdict == CAIRN_GROWING, stays = by_age->verdict == CAIRN_GROWING;
@@ -66,7 +66,7 @@ static enum cairn_leak_evidence judge(const struct work *work, struct desk *desk
 		return CAIRN_BY_DUMPS;
 	struct cairn_trend by_age;
 	cairn_ages_judge(&by_age, ages, &work->age_clock, shared);
-	by_age.since += by_age.since < 0 ? work->leaks->hours : 0; /* after the first point, like the other's */
+	by_age.since += by_age.since < 0 ? work->leaks->hours : 0; /* hours after the first point, as in TREND */
 	return combine(work, trend, &by_age);
 }
 
@@ -97,15 +97,15 @@ static void judge_total(struct work *work)
 	free(ages);
 }
 
-/* Sums by frame. Paths in the order of their entries from the root lie next to each other where they share a frame; a stack of open
- * frames is enough to add them up. Frames that hold the same paths as their caller's are one: the deepest. */
+/* Sums by frame. If paths are sorted by their entries from the root, those that share a frame are adjacent, so a stack of open frames is
+ * enough to add them up. Frames with the same paths as their caller are merged into one, the deepest. */
 
 struct frame {
-	size_t depth; /* entries from the root to it */
+	size_t depth; /* number of entries from the root down to it */
 	uint32_t path;
 	size_t members;
 	struct cairn_series_value *values;
-	struct cairn_ages *ages; /* NULL where they are not known */
+	struct cairn_ages *ages; /* NULL if unknown */
 };
 
 struct frames {
@@ -147,7 +147,7 @@ static uint32_t *order_by_root(const struct cairn_paths *paths)
 	return order;
 }
 
-/* Frames begin where neighbours share more than those before them do. */
+/* A frame begins where neighbours share more entries than those before them. */
 size_t cairn_leaks_comparisons(const struct cairn_paths *paths)
 {
 	size_t count = paths->count, frames = 1, open = 0, capacity = 0, *depths = NULL;
@@ -167,7 +167,8 @@ size_t cairn_leaks_comparisons(const struct cairn_paths *paths)
 	return count + (frames < count / 2 ? frames : count / 2);
 }
 
-/* Whether it is worth a closer look: what grows is larger in its last quarter than in its first half by more than from dump to dump. */
+/* Whether a closer look is worthwhile: a growing path is larger in its last quarter than in its first half, by more than it changes from
+ * dump to dump. */
 static bool may_grow(const struct cairn_series_value *values, size_t count)
 {
 	double early = 0, late = 0, steps = 0;
@@ -188,7 +189,7 @@ static void open_frame(struct work *work, struct frames *frames, size_t depth, u
 		.ages = work->ages ? cairn_array_zero(1, sizeof *frames->items->ages) : NULL};
 }
 
-/* What the frame is left with goes to its caller's; what grew is a row, and its caller is judged without it. */
+/* If the frame grows, it becomes a row, and its caller is judged without it. Otherwise its values are added to its caller. */
 static void close_frame(struct work *work, struct frames *frames, size_t depth)
 {
 	struct frame frame = frames->items[--frames->count];
@@ -221,8 +222,8 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 	free(frame.ages);
 }
 
-/* Whether a path is known well enough to be left out of sums: it grows and is a row, or it rose and rests, which a sum would take for
- * growth. What rests on few samples is left in: together they may say what none does alone. */
+/* Whether a path can be left out of sums: it grows and is a row, or it rose and rests, which would look like growth in a sum. Resting paths
+ * with few samples stay in: together they may show what none shows alone. */
 static bool is_settled(const struct cairn_leak *leak)
 {
 	static const double enough_samples = 30;
@@ -243,7 +244,7 @@ static void add_path(struct work *work, struct frame *frame, uint32_t path)
 	frame->members++;
 }
 
-/* Rows still lie in the order of their paths. Returns the trend of what is left at the root. */
+/* Rows are still in the order of their paths. Returns the trend of what is left at the root. */
 static struct cairn_trend judge_frames(struct work *work)
 {
 	struct cairn_trend rest = {.verdict = CAIRN_STEADY};
@@ -283,8 +284,8 @@ static int by_rank(const void *a, const void *b)
 	return left->path < right->path ? -1 : left->path > right->path;
 }
 
-/* What the service grows by is what its rows do, and what grows of the rest without a frame to be named by. A total that rose because of
- * paths that rest by now does not grow. */
+/* The service grows by the rates of its rows, plus the growth of the rest that has no frame to name it. A total that rose because of paths
+ * that now rest does not grow. */
 static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 {
 	leaks->forecast_per_hour = leaks->per_hour;
@@ -335,7 +336,7 @@ static void set_clock(struct work *work)
 	free(run);
 }
 
-/* Gives each path the ages of its objects. The longest ordinary lifetime of the service is that of the path that has the longest. */
+/* Gives each path the ages of its objects. The longest ordinary lifetime of the service is the longest of any path. */
 static void set_ages(struct work *work)
 {
 	static const double freed_least = 20;

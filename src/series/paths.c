@@ -1,4 +1,4 @@
-/* paths.c - grouping rows.
+/* paths.c - groups rows by call path.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/paths.h"
 
@@ -68,12 +68,13 @@ void cairn_series_value_add(struct cairn_series_value *value, const struct cairn
 	value->uncounted |= cell->allocated < 0;
 }
 
-/* What came and went in all, in samples, where the dumps say what was ever allocated. That only falls when a process is another, or its
- * profile was reset: what was before does not count then, nor that a path came. */
+/* Counts all samples that came and went, if the dumps record what was ever allocated. That number falls only if the process is another one
+ * or its profile was reset; then what was before is ignored, as is the first appearance of a path. */
 static void count_events(struct cairn_unit_size *unit, const struct cairn_series_value *values, size_t count)
 {
 	double came = 0, change = 0;
-	unit->counted = count > 1 && unit->amount > 0 && unit->known; /* of objects of several large sizes, one sample may look like many */
+	unit->counted = count > 1 && unit->amount > 0 && unit->known; /* with objects of several large sizes, one sample may look like
+								       * many */
 	for (size_t i = 1; i < count; i++) {
 		double more = values[i].allocated - values[i - 1].allocated;
 		unit->counted &= !values[i].uncounted && !values[i - 1].uncounted;
@@ -88,7 +89,7 @@ static void count_events(struct cairn_unit_size *unit, const struct cairn_series
 
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count)
 {
-	static const double tolerated = 0.1; /* of a path, that may come and go in larger pieces */
+	static const double tolerated = 0.1; /* the share of a path that may come and go in larger pieces */
 	double sum = 0, coming = 0, unsure = 0;
 	for (size_t i = 0; i < count; i++) {
 		sum += values[i].value;
@@ -102,7 +103,7 @@ struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values
 
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value)
 {
-	static const double tolerated = 0.05; /* of a value that has an error that nobody knows */
+	static const double tolerated = 0.05; /* the share of a value with an unknown error */
 	if (!series->knows_errors || value->spread.unknown > tolerated * fabs(value->value))
 		return (struct cairn_interval){NAN, NAN};
 	return cairn_spread_interval(value->value, value->spread);

@@ -11,7 +11,7 @@
 struct cairn_series_paths {
 	const struct cairn_series *series; /* borrowed */
 	struct cairn_paths paths;
-	size_t *first;  /* per path, the first of its rows in `rows`; one more at the end */
+	size_t *first;  /* for each path, the first of its rows in `rows`; one more at the end */
 	uint32_t *rows;
 };
 
@@ -22,7 +22,7 @@ struct cairn_series_value {
 	double coming; /* variance if each sample, even one that is always taken, came or went by chance */
 	double unsure; /* the part of the value that may come and go in larger pieces than that */
 	double allocated; /* ever, freed or not */
-	bool uncounted;   /* that is not known of all of it */
+	bool uncounted;   /* that is unknown for some of it */
 };
 
 /* Adds CELL to the value at its point. */

@@ -1,17 +1,18 @@
-/* rhythm.c - least squares of a line and a wave.
+/* rhythm.c - fits a line and a wave by least squares.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/rhythm.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A line has two terms, a wave and its overtone four. */
+/* A line has two terms, a wave with its overtone four. */
 enum { line_terms = 2, terms = 6 };
-/* So many points at least, so many of them in a period, and so many periods. */
+/* The minimum number of points, of points in a period, and of periods. */
 enum { points_least = 16, points_in_period = 5, periods_least = 2 };
-/* A wave must explain so much of the variance that a line leaves. Of walks of 24 to 64 steps hardly one in a thousand comes so far. */
+/* A wave must explain this share of the variance that a line leaves. Of random walks with 24 to 64 steps, hardly one in a thousand reaches
+ * it. */
 static const double explained_least = 0.85;
-/* From one period to the next: two periods of the whole time then differ by less than a tenth of a turn at its ends. */
+/* The ratio of neighbouring periods: if the whole time has two periods, they differ by less than a tenth of a turn at its ends. */
 static const double period_step = 0.97;
 
 static void set_terms(double hours, double span, double period, double *row)
@@ -21,7 +22,7 @@ static void set_terms(double hours, double span, double period, double *row)
 	memcpy(row, all, sizeof all);
 }
 
-/* The first COUNT coefficients that fit best; the sum of squares that is left, or infinity where there is no single answer. */
+/* Finds the first COUNT coefficients that fit best. Returns the remaining sum of squares, or infinity if there is no unique solution. */
 static double fit(const double *hours, const double *values, size_t points, double period, int count, double *coefficients)
 {
 	double matrix[terms][terms + 1] = {0}, row[terms], left = 0, span = hours[points - 1] - hours[0];

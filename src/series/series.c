@@ -1,4 +1,4 @@
-/* series.c - putting dumps in order and their stacks together.
+/* series.c - sorts dumps, and matches their stacks.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/series.h"
 
@@ -15,7 +15,7 @@ void cairn_series_start(struct cairn_series *series)
 	cairn_combine_start(&series->combine, &series->profile);
 }
 
-/* A service may be another program by now: it is called by its newest dump. */
+/* The program of a service may have changed: the newest dump names it. */
 static void take_process(struct cairn_series *series, const struct cairn_profile *part)
 {
 	if (series->point_count > 0 && part->time_ns < series->newest_ns)
@@ -26,8 +26,8 @@ static void take_process(struct cairn_series *series, const struct cairn_profile
 	series->profile.life = cairn_profile_text(&series->profile, cairn_profile_string(part, part->life));
 }
 
-/* Objects far smaller than the period weigh the same whatever their sizes: a sample stands for a period of bytes. Of larger ones the
- * sizes matter, and a line does not say them unless they are all the same. */
+/* Objects much smaller than the period have the same weight whatever their sizes: a sample stands for a period of bytes. For larger
+ * objects, the sizes matter, and a line shows them only if they are all equal. */
 static bool is_unsure(const struct cairn_profile *part, uint32_t value, double amount, double partner)
 {
 	static const double small_share = 1 / 64.0;
@@ -55,7 +55,7 @@ struct cairn_series_cell cairn_series_cell_of(const struct cairn_profile *part, 
 	};
 }
 
-/* Keeps what the newest dump says of ages; forgets what an older one said. */
+/* Keeps the ages of the newest dump, and discards those of an older one. */
 static void take_lives(struct cairn_series *series, const struct cairn_profile *part)
 {
 	struct cairn_series_lives *lives = &series->lives;
@@ -136,7 +136,7 @@ static uint32_t *numbers(size_t count)
 	return result;
 }
 
-/* Sorts the points, drops repeated ones, and says in PLACE where each went; CAIRN_NONE for those dropped. */
+/* Sorts the points, drops duplicates, and sets PLACE to the new index of each; CAIRN_NONE for those dropped. */
 static size_t sort_points(struct cairn_series *series, uint32_t *place)
 {
 	size_t count = series->point_count, kept = 0;
@@ -166,7 +166,7 @@ static size_t sort_points(struct cairn_series *series, uint32_t *place)
 	return count - kept;
 }
 
-/* By row, then by point. Cells came dump by dump, so counting the cells of each row is enough but for the order of the points. */
+/* Sorted by row, then by point. Cells were added dump by dump, so counting the cells of each row leaves only the points to be sorted. */
 static int by_point(const void *a, const void *b)
 {
 	const struct cairn_series_cell *left = a, *right = b;

@@ -1,12 +1,12 @@
-/* swing.c - counting swings.
+/* swing.c - counts swings.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/swing.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* A swing is more than this share of the largest value, and more standard deviations than a population of that size varies by if every
- * object of it came by chance: five, since among hundreds of paths and dumps four happen. */
+/* A swing must exceed this share of the largest value, and this many standard deviations of a population of that size in which every object
+ * comes by chance: five, because four occur among hundreds of paths and dumps. */
 static const double least_share = 0.1, least_sigmas = 5;
 
 struct cairn_swing cairn_swing_find(const double *hours, const double *values, const uint32_t *run, size_t count, double unit)

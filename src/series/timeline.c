@@ -1,4 +1,4 @@
-/* timeline.c - choosing and naming the layers.
+/* timeline.c - chooses and names the layers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/timeline.h"
 
@@ -21,7 +21,7 @@ static int by_peak(const void *a, const void *b)
 	return left->path < right->path ? -1 : left->path > right->path;
 }
 
-/* All paths, the one that was largest at any time first. */
+/* All paths, sorted by their largest value at any time, largest first. */
 static struct peak *find_peaks(const struct cairn_timeline *timeline, struct cairn_series_value *values)
 {
 	size_t count = timeline->paths.paths.count;
@@ -44,7 +44,7 @@ static struct cairn_timeline_layer *add_layer(struct cairn_timeline *timeline, u
 	return layer;
 }
 
-/* How far two paths with the same leaf agree. */
+/* How many entries two paths with the same leaf have in common, from the leaf. */
 static size_t common_levels(const struct cairn_paths *paths, uint32_t a, uint32_t b)
 {
 	const struct cairn_path *left = &paths->items[a], *right = &paths->items[b];
@@ -54,7 +54,7 @@ static size_t common_levels(const struct cairn_paths *paths, uint32_t a, uint32_
 	return level;
 }
 
-/* The leaf, and where other layers have the same one, the first caller that tells them apart. */
+/* Names a layer by its leaf and, if other layers have the same leaf, by the first caller that distinguishes them. */
 static void name_layer(struct cairn_timeline *timeline, struct cairn_timeline_layer *layer)
 {
 	size_t level = 0;
@@ -90,7 +90,7 @@ static int by_growth(const void *a, const void *b, void *points)
 	return l != r ? (l < r ? -1 : 1) : left->path < right->path ? -1 : left->path > right->path;
 }
 
-/* All paths count as judged together, although only the largest are: `cairn leaks` says the same of them. */
+/* All paths count as judged together, although only the largest are: so the verdicts agree with those of `cairn leaks`. */
 static void judge_layers(struct cairn_timeline *timeline)
 {
 	size_t points = timeline->series->point_count;
@@ -124,7 +124,7 @@ void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_ser
 	size_t points = series->point_count, count = timeline->paths.paths.count;
 	struct cairn_series_value *values = cairn_array_zero(points, sizeof *values);
 	struct peak *peaks = find_peaks(timeline, values);
-	/* One path alone is no rest. */
+	/* A single remaining path gets its own layer. */
 	size_t own = count <= layer_most + 1 ? count : layer_most;
 	timeline->layers = cairn_array_zero(own + 1, sizeof *timeline->layers);
 	timeline->totals = cairn_arena_zero(&timeline->arena, points, sizeof *timeline->totals);

@@ -1,7 +1,7 @@
-/* timeline_svg.c - drawing the timeline.
+/* timeline_svg.c - draws the timeline.
  *
- * Runs of the service are drawn each for itself, with a mark where one ends and the next begins. Everything that comes from a profile is
- * text; there is no script.
+ * Runs of the service are drawn separately, with a mark where one ends and the next begins. Everything from a profile is written as text;
+ * there is no script.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/path.h"
@@ -28,9 +28,9 @@ struct drawing {
 	struct cairn_buffer *out;
 	size_t points;
 	double top, bottom;   /* of the plot */
-	double most;          /* what its height stands for */
-	double seconds;       /* what its width stands for */
-	double *below, *edge; /* of the layer at hand, at each point: how much lies below it, and with it */
+	double most;          /* the value at its top */
+	double seconds;       /* the time that its width covers */
+	double *below, *edge; /* at each point, the sum of the layers below the current one, without and with it */
 };
 
 static const struct cairn_series_point *point_at(const struct drawing *drawing, size_t point)
@@ -63,7 +63,7 @@ static void put_point(const struct drawing *drawing, char command, double x, dou
 	cairn_buffer_format(drawing->out, "%c%.1f,%.1f", command, x, y);
 }
 
-/* One past the last point of the run that START begins. */
+/* One past the last point of the run that begins at START. */
 static size_t run_end(const struct drawing *drawing, size_t start)
 {
 	size_t end = start;
@@ -74,7 +74,7 @@ static size_t run_end(const struct drawing *drawing, size_t start)
 
 /* Axes. */
 
-/* A step that makes at most MOST steps of RANGE: 1, 2 or 5 times a power of ten, or of bytes a power of two. */
+/* A step that divides RANGE into at most MOST steps: 1, 2 or 5 times a power of ten, or for bytes a power of two. */
 static double find_step(double range, double most, bool in_bytes)
 {
 	static const double factors[] = {1, 2, 5, 10};
@@ -170,7 +170,7 @@ static uint32_t color_of(const struct cairn_timeline *timeline, size_t layer)
 	return timeline->layers[layer].path == CAIRN_NONE ? others : cairn_hues[from_top % CAIRN_HUES];
 }
 
-/* A run of a single dump is a bar as wide as can be seen. */
+/* A run of a single dump is drawn as a bar just wide enough to be seen. */
 static void write_area(const struct drawing *drawing, size_t start, size_t end)
 {
 	double widening = end - start == 1 ? 1.5 : 0;
@@ -185,8 +185,8 @@ static void write_area(const struct drawing *drawing, size_t start, size_t end)
 	cairn_buffer_byte(drawing->out, 'Z');
 }
 
-/* Where, in the run from START to END, a text of this WIDTH fits best into the layer; how high the room is there, and the text's
- * middle. */
+/* Finds where in the run from START to END a text of this width fits best into the layer. Returns the height there; X and Y are the middle
+ * of the text. */
 static double find_room(const struct drawing *drawing, size_t start, size_t end, double text_width, double *x, double *y)
 {
 	double best = 0, first = x_of(drawing, start), last = x_of(drawing, end - 1);
@@ -286,7 +286,7 @@ static double high_at(const struct drawing *drawing, size_t point)
 	return interval_at(drawing, point).high;
 }
 
-/* Processes weigh bytes; beside a count of objects there is nothing to draw. */
+/* Resident memory is in bytes, so it is not drawn beside a count of objects. */
 static double resident_at(const struct drawing *drawing, size_t point)
 {
 	return cairn_view_in_bytes(drawing->timeline->view) ? point_at(drawing, point)->resident : 0;
@@ -305,7 +305,7 @@ static double largest(const struct drawing *drawing, value_at *value)
 	return most;
 }
 
-/* A line through the points at which there is a value, broken where a run ends. */
+/* Draws a line through the points that have a value, interrupted where a run ends. */
 static void write_line(const struct drawing *drawing, const char *class, value_at *value)
 {
 	if (largest(drawing, value) <= 0)
@@ -369,9 +369,9 @@ static void write_dumps(const struct drawing *drawing)
 	cairn_buffer_text(drawing->out, "\"/>\n");
 }
 
-/* The file around it. */
+/* The surrounding file. */
 
-/* One line of the legend. */
+/* One entry of the legend. */
 struct key {
 	struct cairn_bytes name;
 	uint32_t color;
@@ -390,7 +390,7 @@ static size_t legend_rows(const struct drawing *drawing)
 	return (legend_count(drawing) + 1) / 2;
 }
 
-/* The layers from the top, then the lines. */
+/* The layers from the top down, then the lines. */
 static struct key find_key(const struct drawing *drawing, size_t place)
 {
 	const struct cairn_timeline *timeline = drawing->timeline;
@@ -401,7 +401,7 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 	if (place == timeline->layer_count)
 		return (struct key){cairn_bytes_of("All live memory, as sampled"), 0, "total", timeline->totals[last].value,
 				    timeline->totals[last].spread};
-	while (last > 0 && resident_at(drawing, last) <= 0) /* the dump of a process that had ended does not have it */
+	while (last > 0 && resident_at(drawing, last) <= 0) /* the dump of a process that has ended does not have it */
 		last--;
 	return (struct key){cairn_bytes_of("Resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
 }
@@ -505,7 +505,7 @@ void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cair
 		.below = cairn_array_zero(points, sizeof(double)),
 		.edge = cairn_array_zero(points, sizeof(double)),
 	};
-	static const double limit_reach = 1.6; /* a limit further up than this would press everything else down */
+	static const double limit_reach = 1.6; /* a limit above this multiple would squeeze everything else */
 	drawing.bottom = drawing.top + (options->inside ? page_plot_height : plot_height);
 	drawing.most = fmax(fmax(largest(&drawing, total_at), largest(&drawing, resident_at)), 1);
 	bool has_errors = timeline->view->options.errors && timeline->series->knows_errors;

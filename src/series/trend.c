@@ -1,7 +1,7 @@
 /* trend.c - verdicts.
  *
- * Longer than other files: a verdict weighs all evidence of a path at once, and its parts (what the courses say, the tests against a false
- * alarm, runs before a restart) share the thresholds at the top, which are set against each other.
+ * This file is longer than others: a verdict weighs all evidence on a path at once, and its parts (the evidence of the courses, the tests
+ * against false alarms, runs before a restart) share the thresholds at the top, which are balanced against each other.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/trend.h"
 
@@ -14,36 +14,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chance that any of all the paths of a series is called growing although none is. */
+/* The probability that any path of a series is called growing although none grows. */
 static const double false_alarm = 0.01;
-/* How much more often a path rests than it moves, before any dump is seen: most of a service's paths hold what they hold. */
+/* Prior odds that a path rests, against moving: most paths of a service hold a constant amount. */
 static const double rest_odds = 10;
-/* What moves by less than this share of its size over the whole time is steady. */
+/* A path that moves by less than this share of its size over the whole time is steady. */
 static const double steady_share = 0.1;
-/* What changes by more than a fifth of its size, and by more than as many standard deviations as a population spans in dozens of dumps,
- * wanders. */
+/* A path wanders if it changes by more than a fifth of its size, and by more standard deviations than a population spans in dozens of
+ * dumps. */
 static const double wander_share = 0.2, wander_sigmas = 6;
-/* A course of fewer samples than this is no course. */
+/* A change of fewer samples than this is not a course. */
 static const double least_samples = 8;
-/* What began in the last third may as well rise towards a level that it has not come near to: courses have no fill that begins late, since
- * so few dumps could not tell one from a line. One in twenty is about how often loads change in a third of the time. */
+/* A path that began to rise in the last third may be rising towards a level that it is still far from: there is no course that begins to
+ * fill late, because so few dumps could not distinguish it from a line. One in twenty is about how often loads change in a third of the
+ * time. */
 static const double surest_late = 0.95;
-/* Two-sided 95 % of the normal law. */
+/* 95 % of a normal distribution are within this many standard deviations. */
 static const double sigmas_95 = 1.959964;
-/* From so many points on a beginning is looked for (course.c): the test then shares its chance between the line and the rest. */
+/* From this many points on, the beginning of growth is searched for (course.c): the test then divides its probability between the line and
+ * the rest. */
 enum { points_for_search = 12 };
-/* Half of the chance of a false alarm is for lines, half for all that began somewhere. */
+/* Half of the probability of a false alarm is for lines, half for everything that began somewhere. */
 static const double line_share = 2, searched_share = 2;
-/* Where what came and went is counted, a quarter of the chance of a false alarm is for the counts, the rest for the other tests. */
+/* If the dumps count what came and went, a quarter of the probability of a false alarm is for the counts, the rest for the other tests. */
 static const double counts_share = 4, other_share = 4 / 3.0;
-/* Blocks of dumps must agree where there are at least so many of them. */
+/* Blocks of dumps must agree if there are at least this many. */
 enum { blocks_least = 8 };
-/* From noise that lasts so long on, what is left of it one interval later, steps may lean on each other. */
+/* If at least this part of the noise is left one interval later, successive steps may be correlated. */
 static const double lasting = 0.95;
-/* So many samples that came or went are few: beyond it Student's law is as careful as the coin's. */
+/* Below this many samples that came or went, the coin test is applied as well; above it, Student's test is as careful. */
 static const double few_events = 60;
-/* A verdict needs at least this many points. The counts of what came and went are used only where there are enough points to tell filling
- * and a step from growth (course.c). */
+/* A verdict needs at least points_least points. Counts of what came and went are used only with enough points to distinguish filling and a
+ * step from growth (course.c). */
 enum { points_least = 3, points_to_count = 5 };
 
 const char *cairn_verdict_name(enum cairn_verdict verdict)
@@ -52,8 +54,8 @@ const char *cairn_verdict_name(enum cairn_verdict verdict)
 	return names[verdict];
 }
 
-/* Of very many dumps every so-and-so-many-th is looked at, counted from the last: what is left out would make verdicts little surer, and
- * means of several would lean on each other. */
+/* Of very many dumps, only every Nth is used, counted from the last: the others would make verdicts hardly surer, and means of several
+ * would be correlated. */
 void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours, const uint32_t *run, size_t count)
 {
 	size_t stride = (count + CAIRN_COURSE_POINTS - 1) / CAIRN_COURSE_POINTS;
@@ -96,16 +98,16 @@ static const struct cairn_courses *courses_of(const struct cairn_trend_clock *cl
 	return *kept;
 }
 
-/* One path under judgement. */
+/* One path being judged. */
 struct path {
 	const struct cairn_courses *courses;
 	const struct cairn_evidence *evidence;
 	const double *values;
 	double unit;
-	struct cairn_unit_size events; /* what came and went, where that is known for all the points */
+	struct cairn_unit_size events; /* what came and went, if known for all points */
 };
 
-/* Evidence by what it says of the path now. */
+/* Courses, classified by what they say about the path now. */
 enum trend_class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
 
 static enum trend_class class_of(const struct path *path, size_t noise, size_t course)
@@ -134,9 +136,9 @@ static enum trend_class class_of(const struct path *path, size_t noise, size_t c
 	}
 }
 
-/* A value that is not known exactly: weights of what it may be. */
+/* A weighted mixture of possible values. */
 struct blend {
-	double weight, sum, squares; /* squares of the values, and their own variances */
+	double weight, sum, squares; /* squares of the values plus their own variances */
 };
 
 static void blend_add(struct blend *blend, double weight, double value, double deviation)
@@ -157,11 +159,11 @@ static double blend_deviation(const struct blend *blend)
 	return blend->weight > 0 ? sqrt(fmax(0, blend->squares / blend->weight - mean * mean)) : 0;
 }
 
-/* The evidence summed up. */
+/* The evidence, summed up by class. */
 struct summary {
 	double share[class_count]; /* sums to 1 */
 	struct blend growing, shrinking, level, slope;
-	size_t best[class_count]; /* the likeliest course of each */
+	size_t best[class_count]; /* the likeliest course of each class */
 };
 
 static double fitted_last(const struct path *path)
@@ -169,7 +171,7 @@ static double fitted_last(const struct path *path)
 	return path->values[path->courses->count - 1];
 }
 
-/* Where what fills would end: what is missing now is the height times what the curve has left. */
+/* The level at which filling would end: the part still missing is the height times what the curve has left. */
 static double level_of(const struct path *path, const struct cairn_course *course, double height)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -227,7 +229,7 @@ static struct summary sum_up(const struct path *path)
 
 /* The test. */
 
-/* Which noises the evidence for COURSE leaves. */
+/* The noise model with the most evidence for COURSE, in *BEST. Returns that evidence. */
 static double best_noise(const struct path *path, size_t course, size_t *best)
 {
 	double most = -INFINITY;
@@ -240,8 +242,8 @@ static double best_noise(const struct path *path, size_t course, size_t *best)
 	return most;
 }
 
-/* The chance of a rate like COURSE's under NOISE. The noise counts as it is from where the course begins, if it is larger there than
- * before, and what was before counts half: it may have been another noise. */
+/* The probability of a rate like COURSE's under NOISE. If the noise is larger after the course begins than before, the larger one counts,
+ * and the dumps before count half: they may have had another noise. */
 static double chance_under(const struct path *path, size_t noise, size_t course, double sign)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -269,7 +271,8 @@ static double chance_under(const struct path *path, size_t noise, size_t course,
 	return cairn_law_student_above(sigmas, freedom);
 }
 
-/* Where steps lean on each other, fewer and longer ones say how much. FIRST is where the judged part begins. */
+/* If successive steps may be correlated, fewer and longer steps (blocks) must also show the movement. FIRST is where the judged part
+ * begins. */
 static double chance_of_blocks(const struct path *path, size_t first, double sign)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -295,7 +298,7 @@ static double chance_of_blocks(const struct path *path, size_t first, double sig
 	return worst;
 }
 
-/* Each sample came or went by itself: how likely is it that so many more came? */
+/* If each sample came or went independently, the probability that so many more came. */
 static double chance_of_events(const struct path *path, size_t first, double sign)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -309,7 +312,7 @@ static double chance_of_events(const struct path *path, size_t first, double sig
 	return up + down < few_events ? cairn_law_coin_above(up + down, up) : 0;
 }
 
-/* How likely each noise is, if the path did what COURSE says. */
+/* Adds the probability of each noise model, if the path follows COURSE, to WEIGHTS, scaled by SHARE. */
 static void weigh_noises(const struct path *path, size_t course, double share, double *weights)
 {
 	size_t best;
@@ -320,10 +323,10 @@ static void weigh_noises(const struct path *path, size_t course, double share, d
 		weights[n] += share * exp(path->evidence->weight[n][course] - most) / sum;
 }
 
-enum { course_flat, course_line }; /* the first two of all */
+enum { course_flat, course_line }; /* the first two courses */
 
-/* The chance that noise alone makes a path look like COURSE. Where the size of its noise could not be guessed, a slow noise passes for a
- * course and what is left for a fast one; so the noises count half by what they would be if the path did nothing. */
+/* The probability that noise alone makes a path look like COURSE. If the size of its noise could not be guessed, a slow noise may pass for
+ * a course, and the remainder for a fast noise; so half of the weight of each noise model is its probability if the path did nothing. */
 static double chance_of_course(const struct path *path, size_t course, double sign)
 {
 	const struct cairn_course *of = &path->courses->items[course];
@@ -345,7 +348,7 @@ static double chance_of_course(const struct path *path, size_t course, double si
 	return chance;
 }
 
-/* The likeliest course other than the line that goes SIGN's way now. */
+/* The likeliest course, other than the line, that now moves in the direction of SIGN. */
 static size_t best_searched(const struct path *path, double sign)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -376,8 +379,9 @@ static double chance_of_moving(const struct path *path, double sign)
 	return fmin(1, fmin(line * line_share, other * (double)courses->positions * searched_share));
 }
 
-/* Only the lucky are seen: of two paths with the same rate near the threshold, the one whose noise pointed up. What is expected of a normal
- * variable that was only looked at because it lay above LIMIT is solved for its mean (conditional likelihood, after Zhong and Prentice). */
+/* Selection bias: of two paths with the same rate near the threshold, only the one whose noise pointed up is seen. The mean of a normal
+ * variable is estimated from a value that was examined only because it was above LIMIT (conditional likelihood, after Zhong and
+ * Prentice). */
 static double unlucky_share(double sigmas, double limit)
 {
 	double low = 0, high = sigmas;
@@ -392,7 +396,8 @@ static double unlucky_share(double sigmas, double limit)
 	return sigmas > 0 ? fmax(0.25, (low + high) / 2 / sigmas) : 1;
 }
 
-/* How many more dumps until a rate of so many sigmas would pass, if it goes on. Under a walk errors fall with the root of their number. */
+/* How many more dumps it takes until a rate of SIGMAS standard deviations passes, if it goes on. Under a walk, errors fall with the root of
+ * the number of dumps. */
 static uint32_t dumps_needed(const struct path *path, double sigmas, size_t comparisons)
 {
 	double count = (double)path->courses->count;
@@ -414,8 +419,8 @@ static double normal_quantile(double chance)
 	return cairn_law_student_quantile(fmax(1e-15, chance), 1e6);
 }
 
-/* The standard deviation of a RATE: what the evidence leaves, but no less than as many samples as came, by chance, in the time; and of
- * few dumps more, so that 1.96 of it are 95 % of Student's law. */
+/* The standard deviation of RATE: that of the evidence, but at least that of the number of samples that came by chance in this time. With
+ * few dumps it is wider, so that 1.96 times it covers 95 % of Student's distribution. */
 static double rate_error(const struct path *path, const struct cairn_course *course, double rate, double deviation)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -447,8 +452,8 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 		trend->confidence = fmin(trend->confidence, surest_late);
 }
 
-/* How sure a rest can be: growth that the dumps would not have shown is not ruled out. What could have grown by as much as it holds
- * leaves it at what was believed before any dump was seen. */
+/* How sure a rest can be: growth too small to show in the dumps is not ruled out. If a path could have grown by as much as it holds, only
+ * the prior odds remain. */
 static double surest_rest(const struct path *path, const struct summary *summary, double mean)
 {
 	static const double seen_sigmas = 3;
@@ -504,9 +509,9 @@ static void set_level(struct cairn_trend *trend, const struct path *path, const 
 	trend->level_high = trend->level + sigmas_95 * deviation;
 }
 
-/* Where the dumps say how many samples came and went, another test: of a population in balance as many come as go, so that as many heads of
- * a fair coin must be unlikely. It needs no guess of the noise, but knows nothing of what swings or wanders: so the evidence must be for
- * growth, of all that may have been, where rest counts for as much less as the counts are less likely from a fair coin than from any. */
+/* A second test, if the dumps count the samples that came and went. In a balanced population as many come as go, so that number of heads
+ * from a fair coin must be unlikely. The test needs no guess of the noise, but ignores swings and wandering: so the other evidence must be
+ * for growth too. There, rest counts less, by the ratio of the counts' probability with a fair coin to that with any coin. */
 static bool grows_by_counts(const struct path *path, const struct summary *summary, double *chance)
 {
 	static const double most_of_all = 0.5;
@@ -518,7 +523,7 @@ static bool grows_by_counts(const struct path *path, const struct summary *summa
 	return *chance < false_alarm && summary->share[class_growing] > most_of_all * (1 - summary->share[class_rest] + rest);
 }
 
-/* What the dumps alone would not have shown, they do not say the rate of; the counts do. */
+/* If only the counts show growth, they also give the rate; the dumps cannot. */
 static void set_counted_rate(struct cairn_trend *trend, const struct path *path)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -568,7 +573,7 @@ static int by_value(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* What the runs before the last one held in the end: the largest median of their later halves. */
+/* The level of the runs before the last one: the largest median of their second halves. */
 static double earlier_level(const struct cairn_trend_clock *clock, const double *values, size_t end)
 {
 	double level = 0, sorted[CAIRN_COURSE_POINTS];
@@ -592,13 +597,14 @@ static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *jud
 	judge_points(trend, &path, comparisons);
 }
 
-/* After a restart caches fill up again: what grows below the level of the run before, which did not clearly grow then, is no leak. */
+/* After a restart, caches fill up again: growth below the level of the previous run is not a leak, unless the path clearly grew then
+ * too. */
 static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 			 size_t comparisons)
 {
 	enum { points_alone = 6 };
-	/* Runs that are short for what fills in them show the fill as a line. So what stays below the level of the run before is a leak
-	 * only if filling is ten times less likely. */
+	/* In runs that are short compared to the time of filling, filling looks like a line. So a path that stays below the level of the
+	 * previous run is a leak only if filling is ten times less likely. */
 	static const double sure_of_leak = 0.9;
 	const struct cairn_trend_clock *clock = judge->clock;
 	size_t start = last_run_start(clock), length = clock->count - start;
@@ -627,11 +633,11 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	}
 }
 
-/* What moves, but not clearly, may grow under a rhythm. Of a path that rests nothing is expected there. */
+/* A path that moves, but not clearly, may grow under a rhythm. A resting path is not examined. */
 static void look_under_rhythm(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, size_t first,
 			      struct cairn_unit_size unit, size_t comparisons)
 {
-	/* The wave takes freedom from the noise, and many periods were tried. */
+	/* The wave uses up degrees of freedom, and many periods were tried. */
 	static const size_t penalty = 16;
 	const struct cairn_trend_clock *clock = judge->clock;
 	double calm[CAIRN_COURSE_POINTS] = {0}, period;
@@ -656,7 +662,7 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY};
 	for (size_t i = 0; i < count; i++)
 		picked[i] = values[clock->pick[i]];
-	/* Before its first sample a path is not there yet: that it came is no growth. */
+	/* Points before the first sample of a path are ignored: its appearance is not growth. */
 	while (first < count && picked[first] == 0)
 		first++;
 	if (count - first < points_least || !(clock->hours[count - 1] > clock->hours[first])) {
@@ -674,7 +680,7 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 		if (swing.falls > 1) {
 			trend->verdict = CAIRN_SAWTOOTH;
 			trend->period_hours = swing.period_hours;
-			trend->confidence = 1; /* counted, not guessed */
+			trend->confidence = 1; /* counted, not estimated */
 		}
 	}
 }

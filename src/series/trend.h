@@ -1,17 +1,17 @@
 /* trend.h - one call path over time: what it does now, since when, how fast, how sure.
  *
- * course.h weighs what the path may have done. From that a verdict follows in two steps, because two mistakes differ. To call something
- * growing that does not move wakes people up for nothing, so the chance of that is held at one in a hundred over *all* call paths of a
- * series together, by a test: Student's t of the rate under the least favourable noise that the dumps do not rule out, times the number
- * of paths and of places where a beginning was looked for. Where it passes, the evidence decides between going on (*growing*), slowing
- * down towards a level (*filling*) and having *stopped*; how sure that is, is the share of the evidence. What does not pass is *steady*,
+ * course.h weighs what the path may have done. The verdict follows in two steps, because two mistakes have different costs. Calling a path
+ * growing that does not move wakes people up for nothing, so the probability of that is held at one in a hundred over *all* call paths of a
+ * series together, by a test: Student's t of the rate under the least favourable noise that the dumps do not rule out, times the number of
+ * paths and of positions where a beginning was searched for. If it passes, the evidence decides between going on (*growing*), slowing down
+ * towards a level (*filling*) and having *stopped*; the confidence is the share of the evidence. Otherwise the path is *steady*,
  * *wandering*, a *sawtooth*, or it is *too early* to tell.
  *
- * Three things guard the test where its assumptions end. Few samples: each one comes or goes, so as many heads of a fair coin must be
- * unlikely. Steps that lean on each other: blocks of dumps must agree as well as single ones. A path that is new, or was smaller before:
- * noise is taken from the part that is judged.
+ * Three checks protect the test where its assumptions end. Few samples: each comes or goes independently, so that number of heads from a
+ * fair coin must be unlikely. Correlated steps: blocks of dumps must agree as well as single ones. A path that is new, or was smaller
+ * before: the noise is taken from the part that is judged.
  *
- * Where the dumps also say what was ever allocated (prof_accum), the number of samples that came and went is known, and their balance is a
+ * If the dumps also record what was ever allocated (prof_accum), the number of samples that came and went is known, and their balance is a
  * second test, which needs no guess of the noise.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TREND_H
@@ -21,32 +21,32 @@
 
 enum cairn_verdict {
 	CAIRN_GROWING,
-	CAIRN_FILLING,   /* grows ever more slowly, towards a level */
-	CAIRN_STOPPED,   /* grew, or made a step, and rests */
+	CAIRN_FILLING,   /* grows more and more slowly, towards a level */
+	CAIRN_STOPPED,   /* grew, or made a step, and now rests */
 	CAIRN_STEADY,
-	CAIRN_WANDERING, /* goes up and down, and nowhere */
-	CAIRN_SAWTOOTH,  /* rises and falls again and again */
+	CAIRN_WANDERING, /* goes up and down without direction */
+	CAIRN_SAWTOOTH,  /* rises and falls repeatedly */
 	CAIRN_SHRINKING,
 	CAIRN_TOO_EARLY,
 };
 
 struct cairn_trend {
 	enum cairn_verdict verdict;
-	double per_hour;   /* now; 0 where it does not move */
+	double per_hour;   /* now; 0 if it does not move */
 	double error;      /* standard deviation of that */
-	double confidence; /* 0 to 1, in the verdict */
-	bool warmed_up;    /* it filled up first, or made a step, and grows apart from that */
-	bool refilling;    /* what grows was there before the service was restarted */
-	double since;      /* hours: where it began or stopped; the first point if it always did so */
+	double confidence; /* in the verdict, from 0 to 1 */
+	bool warmed_up;    /* it filled up or made a step at first, and grows apart from that */
+	bool refilling;    /* it only grows back to what it held before the service was restarted */
+	double since;      /* in hours: where it began or stopped; the first point if it was always so */
 	double level, level_low, level_high; /* filling: where it levels off, with its 95 % confidence interval */
-	double period_hours; /* sawtooth: from top to top; growing: of the rhythm that it grows under; 0 where the dumps show less than
+	double period_hours; /* sawtooth: from peak to peak; growing: of the rhythm that it grows under; 0 if the dumps show fewer than
 			      * two */
-	uint32_t more_dumps; /* too early: about how many more it takes; 0 where nobody knows */
-	double more_hours;   /* too early, judged by ages: about how much longer the service has to be observed */
-	double chance;     /* that noise alone makes any of all paths look so */
+	uint32_t more_dumps; /* too early: about how many more it takes; 0 if unknown */
+	double more_hours;   /* too early, judged by ages: about how much longer the service must be observed */
+	double chance;     /* the probability that noise alone makes any of all paths look like this */
 };
 
-/* When the dumps of a series were taken; which of them are looked at, if there are very many. */
+/* The times of the dumps of a series, and which of them are used if there are very many. */
 struct cairn_trend_clock {
 	double hours[CAIRN_COURSE_POINTS];
 	uint32_t run[CAIRN_COURSE_POINTS];
@@ -56,10 +56,10 @@ struct cairn_trend_clock {
 
 void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours, const uint32_t *run, size_t count);
 
-/* What one thread needs to judge paths of one clock. */
+/* The state of one thread that judges paths of one clock. */
 struct cairn_trend_judge {
 	const struct cairn_trend_clock *clock;
-	struct cairn_courses *tail[CAIRN_COURSE_POINTS]; /* courses of the points from there on, once they are needed */
+	struct cairn_courses *tail[CAIRN_COURSE_POINTS]; /* courses of the points from that index on, made when needed */
 	struct cairn_courses *head;                     /* of the points before the last run */
 	struct cairn_evidence *evidence;
 };
@@ -67,8 +67,7 @@ struct cairn_trend_judge {
 void cairn_trend_judge_open(struct cairn_trend_judge *judge, const struct cairn_trend_clock *clock); /* borrows CLOCK */
 void cairn_trend_judge_close(struct cairn_trend_judge *judge);
 
-/* Judges a path that held VALUES at the points the clock was made of. COMPARISONS is how many paths are
- * judged together. */
+/* Judges a path that held VALUES at the points of the clock. COMPARISONS is the number of paths judged together. */
 void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 		       size_t comparisons);
 

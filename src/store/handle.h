@@ -17,7 +17,7 @@ struct cairn_store {
 	int64_t hourly_since_ns; /* snapshots before that are not in the table `hourly`; 0 where all are */
 	int64_t forgotten_ns; /* what is older was removed, by whichever program */
 	int64_t tried_ns; /* when this one last tried to */
-	int64_t relearn_ns; /* when to ask again for the names of frames that had none */
+	int64_t relearn_ns; /* when to ask for the names of frames again that had none */
 };
 
 /* Fetches the stacks of SAMPLES and their frames, as far as they are not known yet. */

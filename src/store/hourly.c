@@ -1,8 +1,7 @@
 /* hourly.c - statements over the table `hourly`, or over whole snapshots in `samples`.
  *
- * Sums of `hourly` are over whole numbers, which are the same in any order. Rows that were put twice and not merged yet do no harm: of one
- * instance the largest is taken, and whoever reads rows takes each once. So no statement has to wait for the latest rows.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Sums only say what is worth a look, so that rows that were put twice and not merged yet do no harm in them, nor in which order fractions
+ * are added; whoever reads rows takes each once. So no statement has to wait for the latest rows. SPDX-License-Identifier: Apache-2.0 */
 #include "store/hourly.h"
 
 #include "base/array.h"
@@ -68,31 +67,29 @@ bool cairn_hourly_size(struct cairn_store *store, const struct cairn_hourly_ques
 	return good;
 }
 
-bool cairn_hourly_compare(struct cairn_store *store, const struct cairn_hourly_question *question, int64_t split_ns,
-			  struct cairn_hourly_change **changes, size_t *change_count, struct cairn_error *error)
+bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums,
+		       size_t *count, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(SIZE_MAX);
 	size_t capacity = 0;
-	cairn_buffer_format(&statement,
-			    "SELECT stack, sum(early) * 1.0, sum(late) * 1.0, "
-			    "max(CASE WHEN late > early THEN (late - early) * 1.0 * (late - early) / (late + early) ELSE 0.0 END) FROM "
-			    "(SELECT stack, instance, max(CASE WHEN time_ns < %lld THEN bytes ELSE 0 END) AS early, "
-			    "max(CASE WHEN time_ns < %lld THEN 0 ELSE bytes END) AS late", (long long)split_ns, (long long)split_ns);
+	const char *share = question->hours ? "bytes * 1.0 / total" : "bytes";
+	cairn_buffer_format(&statement, "SELECT stack, sum(bytes) * 1.0, sum(%s), sum(%s * %s), max(%s)", share, share, share, share);
 	list_question(&statement, question);
-	cairn_buffer_text(&statement, " GROUP BY stack, instance) GROUP BY stack ORDER BY stack");
-	bool good = ask(store, &statement, "nrrr", &answer, error);
+	cairn_buffer_text(&statement, " GROUP BY stack ORDER BY stack");
+	bool good = ask(store, &statement, "nrrrr", &answer, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
-	*changes = NULL;
-	*change_count = 0;
+	*sums = NULL;
+	*count = 0;
 	while (good && cairn_cursor_left(&cursor)) {
-		struct cairn_hourly_change change = {.stack = cairn_row_take_number(&cursor)};
-		change.early = cairn_row_take_real(&cursor);
-		change.late = cairn_row_take_real(&cursor);
-		change.furthest = cairn_row_take_real(&cursor);
+		struct cairn_hourly_sum sum = {.stack = cairn_row_take_number(&cursor)};
+		sum.bytes = cairn_row_take_real(&cursor);
+		sum.shares = cairn_row_take_real(&cursor);
+		sum.squares = cairn_row_take_real(&cursor);
+		sum.most = cairn_row_take_real(&cursor);
 		if (cursor.failed)
 			good = cairn_fail(error, "the store's answer ends within a row");
-		cairn_array_room(*changes, *change_count, capacity);
-		(*changes)[(*change_count)++] = change;
+		cairn_array_room(*sums, *count, capacity);
+		(*sums)[(*count)++] = sum;
 	}
 	cairn_buffer_free(&answer);
 	return good;

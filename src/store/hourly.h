@@ -24,17 +24,19 @@ struct cairn_hourly_question {
 /* How many rows QUESTION is about, of all stacks. */
 bool cairn_hourly_size(struct cairn_store *store, const struct cairn_hourly_question *question, size_t *rows, struct cairn_error *error);
 
-/* A call path at two times: sums over the instances. */
-struct cairn_hourly_change {
+/* A call path at one time, on all instances. A *share* is what an instance holds of it, of all that it holds; of single snapshots, where
+ * that is not known, bytes. */
+struct cairn_hourly_sum {
 	uint64_t stack;
-	double early, late;
-	double furthest; /* of all that rose, the largest square of the rise divided by what it held at both times together */
+	double bytes;
+	double shares, squares; /* the sum of all shares, and of their squares */
+	double most;            /* the largest share */
 };
 
-/* Compares what lies before SPLIT_NS with what lies behind it, one snapshot of each instance; *CHANGES, one for each call path in the order
- * of their numbers, is the caller's to free. */
-bool cairn_hourly_compare(struct cairn_store *store, const struct cairn_hourly_question *question, int64_t split_ns,
-			  struct cairn_hourly_change **changes, size_t *change_count, struct cairn_error *error);
+/* Adds up what QUESTION is about, one time of each instance; *SUMS, in the order of stacks, is the caller's to free. A snapshot that was
+ * put twice may count twice for a while. */
+bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums,
+		       size_t *count, struct cairn_error *error);
 
 /* One row. */
 struct cairn_hourly_row {

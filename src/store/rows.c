@@ -59,7 +59,8 @@ static const struct cairn_column hourly_columns[] = {
 	{"hour", CAIRN_COLUMN_NUMBER}, /* since 1970 */
 	{"stack", CAIRN_COLUMN_NUMBER},
 	{"time_ns", CAIRN_COLUMN_NUMBER}, /* of the snapshot, the first whole one of the hour */
-	{"bytes", CAIRN_COLUMN_NUMBER}, /* whole ones, so that sums do not depend on the order */
+	{"bytes", CAIRN_COLUMN_NUMBER}, /* whole ones, which take little room */
+	{"total", CAIRN_COLUMN_NUMBER}, /* of all call paths of the snapshot */
 	{"size", CAIRN_COLUMN_REAL}, /* of an object on average: mostly the same on all instances */
 	{NULL, 0},
 };

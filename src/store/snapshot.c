@@ -45,16 +45,16 @@ static void write_names(const struct cairn_profile *profile, const struct cairn_
 	}
 }
 
-uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t offset)
-{
-	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
-}
-
 /* The week in which rows are made. A row that is in use is put again in each week, and so is known to be in use. */
 static uint64_t this_week(void)
 {
 	int64_t now = cairn_clock_wall_ns();
 	return (uint64_t)(now - now % CAIRN_STORE_WEEK_NS);
+}
+
+uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t offset)
+{
+	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
 }
 
 /* The row of LOCATION, appended to ROWS. Returns the frame's number. */

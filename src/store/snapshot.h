@@ -9,6 +9,9 @@
 /* The number by which TENANT is known. */
 uint64_t cairn_store_tenant(struct cairn_bytes tenant);
 
+/* The number by which the instances of one release of a service are known together. */
+uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct cairn_bytes version);
+
 /* The number of the process that SNAPSHOT is of, among all that ever were. */
 uint64_t cairn_snapshot_instance(const struct cairn_store_snapshot *snapshot);
 
@@ -17,9 +20,6 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 
 /* Appends the rows of the locations of PROFILE that have a build-id and names. Returns how many. */
 size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows);
-
-/* The number by which the instances of one release of a service are known together. */
-uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct cairn_bytes version);
 
 /* Appends the rows of SNAPSHOT, a whole one, to each table its own but for hourly, which it has none of; *COHORT says whose it is. Fails,
  * with a sentence, for what is no profile of live memory with a time. */

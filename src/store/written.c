@@ -252,6 +252,9 @@ static uint64_t whole_number(double value)
 static void write_hourly(struct cairn_buffer *out, const struct cairn_snapshot_row *snapshot, uint64_t cohort,
 			 const struct cairn_stored_sample *samples, size_t count)
 {
+	uint64_t total = 0;
+	for (size_t i = 0; i < count; i++)
+		total += whole_number(samples[i].bytes);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bytes = whole_number(samples[i].bytes);
 		if (bytes == 0)
@@ -262,6 +265,7 @@ static void write_hourly(struct cairn_buffer *out, const struct cairn_snapshot_r
 		cairn_row_number(out, samples[i].stack);
 		cairn_row_number(out, (uint64_t)snapshot->time_ns);
 		cairn_row_number(out, bytes);
+		cairn_row_number(out, total);
 		cairn_row_real(out, samples[i].objects > 0 ? samples[i].bytes / samples[i].objects : 0);
 	}
 }

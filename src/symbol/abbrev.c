@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* The tables of one thread's units take a few megabytes; past this they are rebuilt when needed again. */
+/* The tables of one thread's units take a few megabytes. Above this limit they are dropped, and rebuilt when needed again. */
 static const size_t cache_limit = (size_t)16 << 20;
 static const uint64_t compile_floor = (uint64_t)64 << 20;
 enum { compile_ratio = 16 };
@@ -199,7 +199,7 @@ static enum cairn_entry_role role_of(uint64_t tag, bool has_code)
 	}
 }
 
-/* A table being compiled: arrays that grow, then are copied into the cache's arena. */
+/* A table being compiled. Its arrays grow here and are copied into the cache's arena at the end. */
 struct builder {
 	struct cairn_abbrev *items;
 	size_t count, capacity;
@@ -226,7 +226,7 @@ static void add_step(struct builder *builder, struct cairn_abbrev *abbrev, const
 	abbrev->step_count++;
 }
 
-/* One pair of the attribute list; false at its end, and where a form is not known. */
+/* Reads one pair of the attribute list. Returns false at the end of the list and at an unknown form. */
 static bool read_attribute(struct builder *builder, struct cairn_abbrev *abbrev, struct cairn_cursor *in, bool *has_code)
 {
 	uint64_t attribute = cairn_cursor_uleb(in), form = cairn_cursor_uleb(in);

@@ -42,7 +42,7 @@ enum cairn_step_kind {
 struct cairn_step {
 	uint8_t kind;      /* how it is skipped */
 	bool implicit;     /* the value is in the table: implicit[size], and takes no bytes */
-	uint16_t attribute; /* which value this is; 0 if nobody needs it */
+	uint16_t attribute; /* which value this is; 0 if not needed */
 	uint16_t form;
 	uint32_t size;
 };
@@ -52,8 +52,8 @@ struct cairn_abbrev {
 	uint8_t role; /* enum cairn_entry_role */
 	bool has_children;
 	bool sized;          /* `size` is the size of all attributes together */
-	bool has_sibling;    /* there is DW_AT_sibling, */
-	bool placed_sibling; /* and it is a DW_FORM_ref4 at `sibling` bytes from the first attribute */
+	bool has_sibling;    /* DW_AT_sibling is present */
+	bool placed_sibling; /* the sibling is a DW_FORM_ref4, `sibling` bytes after the first attribute */
 	uint32_t size;
 	uint32_t sibling;
 	uint32_t first_step;
@@ -61,9 +61,9 @@ struct cairn_abbrev {
 };
 
 struct cairn_abbrevs {
-	struct cairn_abbrev *items; /* by code - 1 if the codes count up from one, as all compilers write them */
+	struct cairn_abbrev *items; /* indexed by code - 1 if the codes count up from one, as all compilers write them */
 	size_t count;
-	struct cairn_map *sparse; /* otherwise from code to index; NULL if not needed */
+	struct cairn_map *sparse; /* otherwise maps a code to its index; NULL if not needed */
 	struct cairn_step *steps;
 	int64_t *implicit;
 	struct cairn_encoding encoding;

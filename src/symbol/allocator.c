@@ -11,14 +11,14 @@
 
 enum { most_prefixes = 16 };
 
-/* Functions that hand out memory or take it back. With any prefix below these are entries. Sorted. */
+/* Functions that allocate or free memory. With or without any of the prefixes below, they are entries. Sorted. */
 static const char *const entries[] = {
 	"aligned_alloc", "calloc", "cfree", "dallocx", "free", "free_aligned_sized", "free_sized", "malloc", "mallocx", "memalign",
 	"posix_memalign", "pvalloc", "rallocx", "realloc", "reallocarray", "reallocf", "sdallocx", "sdallocx_noflags", "smallocx",
 	"valloc", "xallocx",
 };
 
-/* Entries that have no prefix. Sorted. */
+/* Entries that never have a prefix. Sorted. */
 static const char *const fixed_entries[] = {
 	"DoSampledAllocation", "__builtin_delete", "__builtin_new", "__builtin_vec_delete", "__builtin_vec_new", "__rdl_alloc",
 	"__rdl_alloc_zeroed", "__rdl_dealloc", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_dealloc", "__rg_realloc",
@@ -29,7 +29,7 @@ static const char *const fixed_entries[] = {
 	"tc_new_nothrow", "tc_newarray", "tc_newarray_nothrow", "tc_posix_memalign", "tc_pvalloc", "tc_realloc", "tc_valloc",
 };
 
-/* What jemalloc, and glibc, are made of, as far as it is ever seen below an entry. Sorted. */
+/* Functions inside jemalloc and glibc that can appear below an entry. Sorted. */
 static const char *const inner[] = {
 	"_int_malloc", "_int_memalign", "_int_realloc", "arena_bin_malloc_hard", "arena_cache_bin_fill_small", "arena_choose_hard",
 	"arena_malloc", "arena_malloc_hard", "arena_malloc_small", "arena_palloc", "arena_ralloc", "arena_ralloc_no_move",
@@ -44,8 +44,7 @@ static const char *const inner[] = {
 	"tcache_malloc", "te_event_trigger", "te_malloc",
 };
 
-/* Names of functions that jemalloc's files share among themselves begin with its private prefix (je_, or _rjem_je_) and one of these.
- * Sorted. */
+/* Functions shared between jemalloc's source files are named by its private prefix (je_ or _rjem_je_) followed by one of these. Sorted. */
 static const char *const internal[] = {
 	"arena_", "background_thread", "base_", "bin_", "bitmap_", "cache_bin", "ckh_", "counter_", "ctl_", "decay_", "div_",
 	"ecache_", "edata_", "ehooks_", "emap_", "eset_", "exp_grow_", "extent_", "fxp_", "hook_", "hpa_", "hpdata_", "huge_",
@@ -54,7 +53,7 @@ static const char *const internal[] = {
 	"tsd_", "witness_",
 };
 
-/* jemalloc prefixes seen in the wild, and those of libc. */
+/* jemalloc prefixes in common use, and libc's own prefixes. */
 static const char *const known_prefixes[] = {"je_", "_rjem_", "_rjem_je_", "je", "_", "__libc_", "__", "__GI___libc_"};
 
 struct prefixes {
@@ -76,8 +75,8 @@ static bool is_listed(struct cairn_bytes name, const char *const *list, size_t c
 }
 #define IS_LISTED(name, list) is_listed(name, list, sizeof(list) / sizeof *(list))
 
-/* The name of a C function without what compilers and demanglers put behind and before it: clone suffixes, parameters, and
- * the type jemalloc's C++ helpers return. Empty for names that have a scope. */
+/* The name of a C function without clone suffixes, parameters, and the return type of jemalloc's C++ helpers. Empty for names that have a
+ * scope. */
 static struct cairn_bytes plain_name(const char *name)
 {
 	if (strncmp(name, "void* ", 6) == 0)
@@ -95,7 +94,7 @@ static void add_prefix(struct prefixes *prefixes, struct cairn_bytes prefix)
 		prefixes->items[prefixes->count++] = prefix;
 }
 
-/* jemalloc's internal functions are called PREFIXje_NAME; where one of those shows up, PREFIX is its. */
+/* jemalloc names its internal functions PREFIXje_NAME, so such a name reveals PREFIX. */
 static void learn_prefix(struct prefixes *prefixes, const char *name)
 {
 	static const char *const tells[] = {"je_prof_backtrace", "je_prof_tctx_create", "je_prof_alloc_prep", "je_malloc_default",
@@ -110,7 +109,7 @@ static void learn_prefix(struct prefixes *prefixes, const char *name)
 	}
 }
 
-/* Whether NAME, which stands behind a private prefix, is that of one of jemalloc's files. */
+/* Whether NAME, which follows a private prefix, is a name from one of jemalloc's source files. */
 static bool is_internal(struct cairn_bytes name)
 {
 	for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
@@ -154,7 +153,7 @@ static bool ends_with(const char *text, size_t length, const char *suffix)
 	return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
 }
 
-/* Rust: the trait of whatever the program made its global allocator, and what std puts between that and its containers. */
+/* Rust: the methods of the global allocator's trait, and the layers of std between it and the containers. */
 static enum cairn_allocator_kind rust_kind(const char *name)
 {
 	static const char *const methods[] = {"GlobalAlloc>::alloc", "GlobalAlloc>::alloc_zeroed", "GlobalAlloc>::realloc",
@@ -175,7 +174,7 @@ static enum cairn_allocator_kind rust_kind(const char *name)
 	return CAIRN_ALLOCATOR_NOT;
 }
 
-/* Whether the last part of NAME, a method of a template, is one of those that only pass a request on. */
+/* Whether NAME, a method of a template, ends in one that only passes the request on. */
 static bool hands_out_memory(const char *name)
 {
 	static const char *const makers[] = {">::allocate", ">::_M_allocate", ">::_M_allocate_node", ">::_M_get_node",
@@ -188,7 +187,7 @@ static bool hands_out_memory(const char *name)
 	return false;
 }
 
-/* C++: the operators that are not a class's own, tcmalloc's namespace, and the standard allocator's thin layers. */
+/* C++: global operators, tcmalloc's namespace, and the thin layers of the standard allocator. */
 static enum cairn_allocator_kind cpp_kind(const char *name)
 {
 	static const char *const layers[] = {"std::allocator<",
@@ -295,10 +294,10 @@ bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept)
 	return kind == CAIRN_ALLOCATOR_ENTRY || (kind != CAIRN_ALLOCATOR_NOT && kept == 0);
 }
 
-/* Marks the functions of what is cut off the leaf of each stack, and those above that. */
+/* Where a function occurs: among the frames cut off at the leaf of a stack, or above them. */
 enum { seen_below = 1, seen_above = 2 };
 
-/* How many frames of SAMPLE's stack, from the leaf on, are cut. */
+/* The number of frames to cut from SAMPLE's stack, counted from the leaf. */
 static size_t count_cut(const struct cairn_allocator *allocator, const struct cairn_sample *sample)
 {
 	const struct cairn_profile *profile = allocator->profile;
@@ -329,7 +328,7 @@ static void see_stack(const struct cairn_allocator *allocator, const struct cair
 	}
 }
 
-/* NAME as pprof compares it: up to the first parenthesis that is none of a reserved name. */
+/* NAME as pprof compares it: up to the first parenthesis that is not part of a reserved name. */
 static struct cairn_bytes pprof_name(const char *name)
 {
 	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};

@@ -32,7 +32,7 @@ void cairn_allocator_free(struct cairn_allocator *allocator);
 void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns);
 
 /* Appends a regular expression for pprof's drop_frames: it matches the full names of the allocator's functions, those in this profile and
- * those that somebody who symbolizes it later may find. pprof removes everything from the outermost match to the leaf, so a name of this
+ * those that may turn up if it is symbolized later. pprof removes everything from the outermost match to the leaf, so a name of this
  * profile is left out if it also occurs above other code. */
 void cairn_allocator_regex(struct cairn_allocator *allocator, struct cairn_buffer *out);
 

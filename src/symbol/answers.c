@@ -1,7 +1,7 @@
-/* answers.c - reading a block in place, and putting one together.
+/* answers.c - reads a block in place, and builds one.
  *
- * Layout: the header, then addresses, probes, first frames, frames, functions, ends of strings, and the strings, each
- * terminated. Everything is little-endian and in an order that keeps it aligned.
+ * Layout: the header, then addresses, probes, the index of each address's first frame, frames, functions, end offsets of strings, and the
+ * strings, each terminated. All numbers are little-endian, and the order keeps them aligned.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/answers.h"
 
@@ -16,13 +16,13 @@ static const char magic[8] = "cairnsym";
 struct header {
 	char magic[8];
 	uint32_t version;
-	uint32_t checksum; /* CRC-32 of the whole block with 0 here */
-	uint64_t size;     /* of all that follows the header */
+	uint32_t checksum; /* CRC-32 of the whole block, computed with 0 in this field */
+	uint64_t size;     /* of everything after the header */
 	uint32_t address_count, probe_count, frame_count, function_count, string_count, string_size;
 	uint32_t key, options, note, damaged;
 };
 
-/* How many bytes follow a header with these counts; they are 32 bits each, so the sum cannot overflow. */
+/* The number of bytes that follow a header with these counts. The counts have 32 bits each, so the sum cannot overflow. */
 static uint64_t body_size(const struct header *header)
 {
 	return (uint64_t)header->address_count * 8 + (uint64_t)header->probe_count * sizeof(struct cairn_answer_probe) +
@@ -107,7 +107,8 @@ uint32_t cairn_answers_find(const struct cairn_answers *answers, uint64_t addres
 	return low < answers->address_count && answers->addresses[low] == address ? (uint32_t)low : CAIRN_NONE;
 }
 
-/* The reader hands out the same pointer for most equal strings; hashing their bytes again would cost more than the rest. */
+/* Most equal strings come from the reader as the same pointer, so strings are first looked up by pointer: hashing all of them would take
+ * longer than the rest. */
 static uint32_t add_text(struct cairn_answers_builder *builder, const char *text)
 {
 	if (!text)
@@ -128,8 +129,8 @@ static uint32_t add_demangled(struct cairn_answers_builder *builder, uint32_t ma
 	return *id;
 }
 
-/* A name as the source has it, of a function the linker never saw, has no other form. What stands before its template
- * arguments serves as one: that the two differ tells everybody that the name is the full one, and can be shortened. */
+/* A function that the linker never saw has only its name in the source, and no linkage name. The part before its template arguments serves
+ * as one: because the two names differ, readers can tell that the name is complete and can be shortened. */
 static uint32_t add_plain(struct cairn_answers_builder *builder, uint32_t name)
 {
 	struct cairn_bytes text = cairn_strings_bytes(&builder->strings, name);

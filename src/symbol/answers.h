@@ -42,7 +42,7 @@ struct cairn_answer_probe {
 /* A checked block. Borrows its bytes. */
 struct cairn_answers {
 	const uint64_t *addresses; /* link-time, ascending */
-	const uint32_t *first;     /* of each address in `frames`; one more at the end */
+	const uint32_t *first;     /* index in `frames` of each address's first frame; one more at the end */
 	const struct cairn_answer_frame *frames; /* innermost first */
 	const struct cairn_answer_function *functions;
 	const struct cairn_answer_probe *probes;
@@ -56,7 +56,7 @@ struct cairn_answers {
 /* Checks BLOCK. Returns false if it is not a complete block of this version. */
 bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block);
 
-/* The string of that number, terminated. */
+/* The string with number ID, terminated. */
 static inline struct cairn_bytes cairn_answers_string(const struct cairn_answers *answers, uint32_t id)
 {
 	if (id == 0)
@@ -65,13 +65,13 @@ static inline struct cairn_bytes cairn_answers_string(const struct cairn_answers
 	return (struct cairn_bytes){answers->string_bytes + start, answers->string_ends[id - 1] - start - 1};
 }
 
-/* The number of ADDRESS in `addresses`, or CAIRN_NONE. */
+/* The index of ADDRESS in `addresses`, or CAIRN_NONE. */
 uint32_t cairn_answers_find(const struct cairn_answers *answers, uint64_t address);
 
 /* All zeroes is an empty builder. */
 struct cairn_answers_builder {
 	struct cairn_strings strings;
-	struct cairn_map known_texts;  /* where a string lies -> its number */
+	struct cairn_map known_texts;  /* address of a string in memory -> its number */
 	struct cairn_map demangled;    /* number of a mangled name -> number of the name */
 	struct cairn_index function_index;
 	struct cairn_answer_function *functions;

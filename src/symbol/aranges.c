@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* The pairs of one set. Two zeros should end them, but stand in their midst too: for an empty function that the linker removed, and
- * before its relocation on some machines. So only the set's own length counts. */
+/* Reads the pairs of one set. A pair of zeros should end them, but it also occurs in between: for an empty function that the linker removed
+ * and, on some machines, for one not yet relocated. So only the length of the set counts. */
 static bool read_pairs(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, struct cairn_cursor *in, uint64_t unit,
 	unsigned address_size, const uint64_t *addresses, size_t count)
 {
@@ -28,7 +28,7 @@ static bool read_pairs(struct cairn_aranges *aranges, const struct cairn_dwarf *
 	return any;
 }
 
-/* One set: a header, and the pairs of one unit. False at the end. */
+/* Reads one set: a header, and the pairs of one unit. Returns false at the end. */
 static bool read_set(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, struct cairn_cursor *in,
 	const uint64_t *addresses, size_t count)
 {
@@ -47,7 +47,7 @@ static bool read_set(struct cairn_aranges *aranges, const struct cairn_dwarf *dw
 	uint8_t address_size = cairn_cursor_u8(&set), segment_size = cairn_cursor_u8(&set);
 	if (set.failed || version != 2 || (address_size != 8 && address_size != 4) || segment_size != 0)
 		return true;
-	/* Pairs are aligned to their own size, from the start of the set. */
+	/* Pairs are aligned to their own size, counted from the start of the set. */
 	cairn_cursor_skip(&set, -(cairn_cursor_offset(&set) - start) & (2u * address_size - 1));
 	if (!read_pairs(aranges, dwarf, &set, unit, address_size, addresses, count))
 		return true;

@@ -1,4 +1,4 @@
-/* budget.c - the limit, and the folders for what does not fit.
+/* budget.c - the memory limit, and the folders for data that exceeds it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/budget.h"
 
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What naming needs besides unpacked sections: tables of abbreviations, the names that were found, stacks of threads. */
+/* Memory for everything but decompressed sections: tables of abbreviations, the names found so far, the stacks of threads. */
 static const uint64_t working_bytes = (uint64_t)32 << 20;
-/* The least that is taken by default: with less even the work on small programs would go to disk. */
+/* The lower limit of the default: with less, the work would go to disk even for small programs. */
 static const uint64_t default_floor = (uint64_t)48 << 20;
 
 static uint64_t default_budget(void)

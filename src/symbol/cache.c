@@ -1,4 +1,4 @@
-/* cache.c - the folder: names in it, loading, storing by rename, and keeping it small.
+/* cache.c - the cache folder: file names, loading, storing by rename, and eviction.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/cache.h"
 
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static const uint64_t usual_limit = (uint64_t)512 << 20;
-/* A file used within this time is not marked as used again: that would write to disk at every run. */
+/* A file used within this time is not marked as used again, to avoid a disk write in every run. */
 static const int64_t mark_after_s = 3600;
 
 bool cairn_cache_open(struct cairn_cache *cache, struct cairn_arena *arena)
@@ -66,8 +66,8 @@ struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct c
 	return key;
 }
 
-/* Whether looking again would find what was found then. What had everything needs no second look; what missed something
- * has to have missed it for the same binary, with the same options, with nothing new in any of the places looked at. */
+/* Whether a new search would give the same answers. Complete answers stay valid. Incomplete ones are valid only for the same binary and the
+ * same options, and only if nothing has changed in the places that were searched. */
 static bool still_holds(const struct cairn_answers *answers, const struct cairn_cache_key *key, const struct cairn_binary *binary)
 {
 	if (strcmp(cairn_answers_string(answers, answers->key).data, key->text) != 0)
@@ -86,7 +86,7 @@ static bool still_holds(const struct cairn_answers *answers, const struct cairn_
 	return true;
 }
 
-/* FOLDER/NAME and what is appended to it; free() it. */
+/* FOLDER/NAME followed by SUFFIX. The caller frees it. */
 static char *file_path(const struct cairn_cache *cache, const char *name, const char *suffix)
 {
 	size_t size = strlen(cache->folder) + strlen(name) + strlen(suffix) + 2;
@@ -124,7 +124,7 @@ struct listing {
 	uint64_t bytes;
 };
 
-/* Writers that were killed leave their temporary files; after an hour nobody is writing them any more. */
+/* Writers that were killed leave temporary files behind. After an hour, nobody is still writing them. */
 static bool is_abandoned(const char *name, const struct stat *status)
 {
 	return strstr(name, ".writing.") && (int64_t)time(NULL) - status->st_mtim.tv_sec > 3600;
@@ -164,7 +164,7 @@ static bool remove_file(const struct cairn_cache *cache, const char *name)
 	return good;
 }
 
-/* Removes the files used least recently until the rest fits, but never KEEP. */
+/* Removes the least recently used files, but never KEEP, until the rest is within the limit. */
 static void evict(const struct cairn_cache *cache, const char *keep)
 {
 	struct listing listing = list_folder(cache);
@@ -176,13 +176,13 @@ static void evict(const struct cairn_cache *cache, const char *keep)
 	free(listing.files);
 }
 
-/* Not by cairn_output: that waits for the disk, and a block torn by a crash fails its checksum. */
+/* Does not use cairn_output, which waits for the disk: a block torn by a crash fails its checksum anyway. */
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block,
 		       struct cairn_error *error)
 {
 	if (block.length > cache->limit_bytes)
 		return cairn_fail(error, "%s: %zu bytes of names do not fit in the cache's limit", cache->folder, block.length);
-	if (!cairn_folder_make(cache->folder)) /* only for us, since it tells what we looked at */
+	if (!cairn_folder_make(cache->folder)) /* private, because it reveals which programs were examined */
 		return cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
 	char *path = file_path(cache, key->file, ""), *temporary = file_path(cache, key->file, ".writing.XXXXXX");
 	int descriptor = mkostemp(temporary, O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* debug.c - the files that describe a binary: opened, checked, and noted for the cache.
+/* debug.c - opens and checks the files that describe a binary, and records them for the cache.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/path.h"
@@ -20,7 +20,7 @@ struct cairn_probe cairn_probe_now(const char *path)
 				    cairn_time_ns(&status.st_mtim)};
 }
 
-/* Notes that PATH was looked at. False when nothing is there. */
+/* Records that PATH was examined. Returns false if nothing is there. */
 static bool look(struct cairn_debug *debug, const char *path)
 {
 	cairn_array_room(debug->probes, debug->probe_count, debug->probe_capacity);
@@ -38,7 +38,7 @@ static struct cairn_elf *open_build(const char *path, const char *build_id)
 	return NULL;
 }
 
-/* A debug file that has anything the binary lacks. */
+/* Keeps ELF as the debug file if it has DWARF or a symbol table. */
 static bool take_debug(struct cairn_debug *debug, struct cairn_elf *elf, const char *path)
 {
 	if (!elf)
@@ -63,7 +63,7 @@ static bool find_by_build_id(struct cairn_finder *finder, struct cairn_debug *de
 	return false;
 }
 
-/* A file found by its name alone must have the binary's build-id or, where either has none, the checksum of the link. */
+/* Opens a file that was found only by its name. It must have the binary's build-id or, if either has none, the checksum in the link. */
 static struct cairn_elf *open_linked(const char *path, const struct cairn_elf *binary, uint32_t checksum)
 {
 	struct cairn_elf *elf = cairn_elf_open(path, NULL);
@@ -107,7 +107,7 @@ static struct cairn_elf *open_alt(const char *path, const char *build_id)
 	return NULL;
 }
 
-/* What dwz moved to a file shared by several; OWNER, at PATH, is the file that has the DWARF. */
+/* Finds dwz's shared file. OWNER, at PATH, is the file that contains the DWARF. */
 static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_elf *owner, const char *owner_path)
 {
 	char build_id[2 * 64 + 1];
@@ -136,7 +136,7 @@ static void try_package(struct cairn_debug *debug, const char *path)
 		debug->files.package = cairn_elf_open(path, NULL);
 }
 
-/* FILE.dwp beside the binary, FILE.dwp or FILE.debug's beside the debug file, or FILE.dwp in a folder that was pointed at. */
+/* Tries BINARY.dwp, DEBUGFILE.dwp (with and without the ending .debug), and BINARY.dwp in the folders that the user named. */
 static void find_package(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_binary *binary)
 {
 	const struct cairn_find_options *options = finder->options;
@@ -161,7 +161,7 @@ static void find_mini(struct cairn_debug *debug, const char *path)
 		debug->files.mini = cairn_elf_open_bytes((struct cairn_bytes){debug->mini_bytes, length}, path, NULL);
 }
 
-/* The note for a person when there is no DWARF: what was looked for, and what names there will be. */
+/* The note to the user if there is no DWARF: what was searched for, and where the names come from instead. */
 static const char *explain(struct cairn_finder *finder, const struct cairn_debug *debug)
 {
 	const struct cairn_elf *binary = debug->files.binary;

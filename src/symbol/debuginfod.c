@@ -1,4 +1,4 @@
-/* debuginfod.c - libdebuginfod by dlopen.
+/* debuginfod.c - calls libdebuginfod, loaded with dlopen.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/debuginfod.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* As in <elfutils/debuginfod.h>, which need not be installed. A length of 0 says that the id is in hexadecimal. */
+/* As in <elfutils/debuginfod.h>, which need not be installed. A length of 0 means that the build-id is a hexadecimal string. */
 struct client_library {
 	void *(*begin)(void);
 	void (*end)(void *client);

@@ -1,8 +1,8 @@
-/* demangle.c - libiberty behind a bound.
+/* demangle.c - calls libiberty with a limit on its output.
  *
- * A mangled name may refer back to its own parts, so a few hundred bytes can unfold to more than memory holds. libiberty
- * hands its output over in pieces; once too much has come, the way out is a jump, since it has no other. It keeps its
- * state on the stack, so nothing is lost by that.
+ * A mangled name may refer back to its own parts, so a few hundred bytes can expand to more than fits in memory. libiberty delivers its
+ * output in pieces, but has no way to stop; past the limit, the callback leaves it with longjmp. That leaks nothing, because libiberty
+ * keeps its state on the stack.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/demangle.h"
 
@@ -14,8 +14,8 @@
 
 enum { longest_name = CAIRN_LONGEST_NAME };
 
-/* libiberty refuses what has more than 1024 characters, as large templates do, for fear of the stack. The worst that so many
- * characters can nest takes less than 1 MiB of it. */
+/* libiberty rejects names of more than 1024 characters, as large templates have, to protect the stack. The deepest nesting in a name of
+ * this length takes less than 1 MiB, so up to here that check is switched off. */
 enum { longest_without_fear = 4096 };
 
 struct sink {
@@ -31,13 +31,13 @@ static void take(const char *text, size_t length, void *opaque)
 		longjmp(sink->enough, 1);
 }
 
-/* SINK belongs to the caller, so that the jump leaves it intact. */
+/* SINK belongs to the caller, so longjmp leaves it intact. */
 static bool demangle(struct sink *sink, const char *name)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
 	if (setjmp(sink->enough))
 		return false;
-	/* Rust's older names are also valid C++ ones, with the hash as a last part. */
+	/* Legacy Rust names are also valid C++ names, with the hash as their last part, so Rust is tried first. */
 	if (rust_demangle_callback(name, options, take, sink))
 		return true;
 	sink->out.length = 0;

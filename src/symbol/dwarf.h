@@ -36,13 +36,14 @@ struct cairn_dwarf {
 	bool zero_is_code;  /* otherwise a function at address 0 was removed by the linker */
 };
 
-/* Finds the sections of ELF, whose names end in ".dwo" if SPLIT. Does not decompress anything yet. */
+/* Finds the DWARF sections of ELF; their names end in ".dwo" if SPLIT. Does not decompress anything yet. */
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split);
 
 /* Waits until .debug_info can be read up to END; returns false if it ends before that. */
 bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, uint64_t end);
 
-/* Says that LENGTH bytes of SECTION from START on will be read soon, which is faster where they were put on disk. */
+/* Announces that LENGTH bytes of SECTION from START on will be read soon, which speeds up reading if the section was decompressed to
+ * disk. */
 void cairn_dwarf_expect(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t length);
 void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf);
 

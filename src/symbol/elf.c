@@ -16,7 +16,7 @@ bool cairn_elf_is(struct cairn_bytes bytes)
 	return cairn_bytes_start_with(bytes, ELFMAG);
 }
 
-/* LENGTH bytes at OFFSET of the file, empty where they are not all there. */
+/* LENGTH bytes at OFFSET of the file; empty if the file ends before that. */
 static struct cairn_bytes slice(const struct cairn_elf *elf, uint64_t offset, uint64_t length)
 {
 	struct cairn_bytes whole = elf->file.bytes;
@@ -25,7 +25,7 @@ static struct cairn_bytes slice(const struct cairn_elf *elf, uint64_t offset, ui
 	return (struct cairn_bytes){whole.data + offset, (size_t)length};
 }
 
-/* A string table up to its last terminator, so that every string in it has one. */
+/* The string table up to its last terminator, so that every string in it is terminated. */
 static struct cairn_bytes string_table(struct cairn_bytes table)
 {
 	const char *last = table.length ? memrchr(table.data, 0, table.length) : NULL;
@@ -64,7 +64,7 @@ static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 	return true;
 }
 
-/* The older form of compression: the section is called .zdebug_… and starts with "ZLIB" and the size, big-endian. */
+/* The older form of compression: the section is named .zdebug_… and starts with "ZLIB" and the size, big-endian. */
 static void prepare_zdebug(struct cairn_elf_section *section)
 {
 	if (section->bytes.length < 12 || !cairn_bytes_start_with(section->bytes, "ZLIB"))
@@ -83,7 +83,7 @@ static void prepare_compressed(struct cairn_layout layout, struct cairn_elf_sect
 	if (section->bytes.length >= size)
 		cairn_layout_compression(layout, section->bytes.data, &header);
 	struct cairn_bytes packed = cairn_bytes_skip(section->bytes, size);
-	enum { compressed_by_zstd = 2 }; /* ELFCOMPRESS_ZSTD, which older headers lack */
+	enum { compressed_by_zstd = 2 }; /* ELFCOMPRESS_ZSTD, which is missing from older headers */
 	if (header.ch_type == ELFCOMPRESS_ZLIB)
 		section->inflate = cairn_inflate_new(packed, CAIRN_INFLATE_ZLIB, header.ch_size);
 	else if (header.ch_type == compressed_by_zstd)
@@ -296,7 +296,7 @@ bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_
 	return true;
 }
 
-/* BUILD_ID in hex; false when it is none. */
+/* Writes ID in hex. Returns false if it is empty or too long for a build-id. */
 static bool write_build_id(struct cairn_bytes id, char *build_id)
 {
 	if (id.length == 0 || id.length > 64)
@@ -306,7 +306,7 @@ static bool write_build_id(struct cairn_bytes id, char *build_id)
 	return true;
 }
 
-/* DWARF 5, 7.3.6: version, whether this is the shared file itself, the name of that file, and what identifies it. */
+/* DWARF 5, 7.3.6: version, whether this is the shared file itself, the name of the shared file, and its identifier. */
 static bool read_supplement(const struct cairn_elf *elf, bool is_shared, const char **name, char *build_id)
 {
 	struct cairn_cursor in = cairn_layout_cursor(elf->layout, cairn_elf_named(elf, ".debug_sup"));
@@ -363,7 +363,7 @@ struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const ch
 		elf->machine == EM_PPC64 ? cairn_elf_section(elf, ".opd") : NULL};
 }
 
-/* The index of the section of code that ADDRESS is in. */
+/* The index of the code section that contains ADDRESS. */
 static uint16_t section_around(const struct cairn_elf *elf, uint64_t address)
 {
 	for (size_t i = 0; i < elf->section_count && i < SHN_LORESERVE; i++) {
@@ -374,8 +374,8 @@ static uint16_t section_around(const struct cairn_elf *elf, uint64_t address)
 	return SHN_ABS;
 }
 
-/* On ARM the lowest bit of a function's address says that its instructions are short ones. On PowerPC of 64 bits, in the first version
- * of its ABI, the symbol is that of a descriptor, whose first word is the address. */
+/* On ARM, the lowest bit of a function's address marks Thumb code. In the first ABI of 64-bit PowerPC, a function's symbol points to a
+ * descriptor, and the first word of the descriptor is the address of the code. */
 static void find_code(const struct cairn_elf_symbols *symbols, Elf64_Sym *entry)
 {
 	const struct cairn_elf_section *descriptors = symbols->descriptors;

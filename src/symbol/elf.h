@@ -36,7 +36,7 @@ struct cairn_elf_section {
 	uint32_t link;
 	uint64_t flags;
 	uint64_t address;
-	uint64_t size;              /* as loaded; the packed size when compressed */
+	uint64_t size;              /* in memory; the compressed size if it is compressed */
 	struct cairn_bytes bytes;   /* as in the file; empty for NOBITS */
 	struct cairn_inflate *inflate; /* how its contents are decompressed; NULL if they are not compressed */
 };

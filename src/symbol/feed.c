@@ -1,4 +1,4 @@
-/* feed.c - finding the units of addresses.
+/* feed.c - finds the units that contain the addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/feed.h"
 
@@ -11,13 +11,13 @@ struct cairn_feed {
 	struct cairn_dwarf *dwarf;
 	const uint64_t *addresses;
 	size_t count;
-	pthread_mutex_t lock; /* over everything below */
+	pthread_mutex_t lock; /* protects everything below */
 	struct cairn_aranges aranges;
 	size_t next_touch, next_known;
-	bool all_units;     /* go through the units themselves */
-	uint64_t next_unit; /* where the next one starts */
+	bool all_units;     /* read the headers of all units */
+	uint64_t next_unit; /* where the next unit starts */
 	bool ended;
-	uint64_t ranges_left; /* how many ranges may still be read: a hostile file could have all units share a long list */
+	uint64_t ranges_left; /* how many ranges may still be read: in a hostile file, all units could share one long list */
 	struct cairn_abbrev_cache abbrevs;
 };
 
@@ -35,7 +35,7 @@ static void add_span(struct cairn_job *job, size_t first, size_t count)
 	job->spans[job->span_count++] = (struct cairn_span){first, count};
 }
 
-/* The places of all spans, each once. One unit after another may be tried with the same span, that of all addresses. */
+/* Lists the places of all spans, each once. Successive units are often tried with the same span, that of all addresses. */
 static void set_places(struct cairn_job *job)
 {
 	struct cairn_span only = job->span_count == 1 ? job->spans[0] : (struct cairn_span){0};
@@ -97,7 +97,7 @@ void cairn_job_free(struct cairn_job *job)
 	free(job->places);
 }
 
-/* Takes what .debug_aranges found for the unit at OFFSET, when that is the next one there. */
+/* Takes the addresses that .debug_aranges has for the unit at OFFSET, if that is the next unit in it. */
 static void take_touches(struct cairn_feed *feed, struct cairn_job *job, uint64_t offset)
 {
 	const struct cairn_aranges *aranges = &feed->aranges;
@@ -114,15 +114,15 @@ static bool is_known(struct cairn_feed *feed, uint64_t offset)
 	return feed->next_known < aranges->unit_count && aranges->units[feed->next_known] == offset;
 }
 
-/* LLVM says of every unit that has code where it is. Early versions gave each a low_pc of 0 and no more. */
+/* LLVM gives every unit that has code an address, even if only a low_pc of 0, as early versions did. */
 static bool is_known_empty(const struct cairn_unit *unit)
 {
 	const char *producer = cairn_unit_text(unit, &unit->producer);
 	return producer && unit->low.kind == CAIRN_VALUE_NONE && (strstr(producer, "LLVM") || strstr(producer, "clang"));
 }
 
-/* Which addresses the root of a unit says it has. Where it says nothing, its functions have to: all addresses are tried, unless
- * it cannot have any, as the units that link-time optimisation keeps of the sources, in Rust by the hundred. */
+/* Finds the addresses that the root of the unit covers. If the root has no ranges, all addresses are tried on its functions, unless the
+ * unit cannot contain code. Link-time optimization leaves such empty units, in Rust by the hundred. */
 static void take_ranges(struct cairn_feed *feed, struct cairn_job *job)
 {
 	struct cairn_unit *unit = &job->unit;
@@ -180,7 +180,7 @@ bool cairn_feed_next(struct cairn_feed *feed, struct cairn_job *job, struct cair
 		pthread_mutex_unlock(&feed->lock);
 		if (!found)
 			return false;
-		/* Waiting for the unit to be unpacked, and reading it, is left to the thread that will walk it. */
+		/* Waiting until the unit is decompressed, and reading it, is left to the thread that will walk it. */
 		if (cairn_unit_read(&job->unit, feed->dwarf, job->unit.offset, &next) && cairn_unit_read_root(&job->unit, cache)) {
 			set_places(job);
 			return true;

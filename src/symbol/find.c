@@ -1,4 +1,4 @@
-/* find.c - which binary: candidates in order of how much they are worth, each checked by its build-id.
+/* find.c - finds the binary of a module: tries candidates, best first, and checks the build-id of each.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/find.h"
 
@@ -11,20 +11,20 @@
 
 #include <errno.h>
 
-/* A file a person named with --binary. */
+/* A file that the user named with --binary. */
 struct cairn_named_file {
 	const char *path;
 	struct cairn_identity identity;
-	const char *problem; /* NULL when IDENTITY is filled */
+	const char *problem; /* NULL if IDENTITY is filled */
 };
 
-/* One search under way. */
+/* The state of one search. */
 struct search {
 	struct cairn_finder *finder;
 	const struct cairn_profile *profile;
 	const struct cairn_module *module;
-	const char *path;   /* the module's */
-	const char *wanted; /* its build-id; empty when the profile has none */
+	const char *path;   /* of the module */
+	const char *wanted; /* the module's build-id; empty if the profile has none */
 	struct cairn_binary *binary;
 };
 
@@ -83,8 +83,8 @@ static bool refuse(struct search *search, const char *path, const char *found)
 	return false;
 }
 
-/* Without a build-id, what was mapped has to do: false when PATH cannot be the file that was. The kernel's own link to it is beyond
- * doubt. */
+/* Compares the mappings with PATH, if there is no build-id. Returns false if PATH cannot be the file that was mapped. The kernel's own link
+ * to the mapped file needs no check. */
 static bool fits(struct search *search, const char *path, const struct cairn_identity *identity)
 {
 	struct cairn_arena *arena = &search->finder->arena;
@@ -108,7 +108,7 @@ static bool fits(struct search *search, const char *path, const struct cairn_ide
 	return true;
 }
 
-/* Takes PATH if it is there and is the build that is wanted. */
+/* Takes PATH if it exists and is the wanted build. */
 static bool try_path(struct search *search, const char *path)
 {
 	struct cairn_identity identity;
@@ -124,7 +124,7 @@ static bool try_path(struct search *search, const char *path)
 	return (*search->wanted || fits(search, path, &identity)) && take(search, path, &identity);
 }
 
-/* The program is the first module that has a file, and no shared library. */
+/* The program is the first module that has a file, unless that is a shared library. */
 static bool is_program(const struct search *search)
 {
 	const struct cairn_profile *profile = search->profile;
@@ -152,8 +152,8 @@ static bool holds_all(struct search *search, const struct cairn_named_file *file
 	return !outside;
 }
 
-/* A file that was pointed at stands for the module with its build-id, wherever it lies. Where the profile has no
- * build-ids, for the module of its name; a name no module has means the program itself. */
+/* A file that the user named is used for the module with its build-id, whatever its path. If the profile has no build-ids, it is used for
+ * the module with its name, or for the program if no module has that name. */
 static bool try_named(struct search *search)
 {
 	read_named_files(search->finder);
@@ -177,7 +177,7 @@ static bool try_named(struct search *search)
 	return false;
 }
 
-/* Folders a person pointed at: the file by name there is taken even when the profile cannot prove it. */
+/* Tries folders that the user named: a file with the right name is taken even if the profile cannot confirm it. */
 static bool try_folders(struct search *search)
 {
 	const struct cairn_find_options *options = search->finder->options;
@@ -191,7 +191,7 @@ static bool try_folders(struct search *search)
 	return false;
 }
 
-/* While the process still runs: the very file it mapped, although it may be deleted or of another mount namespace. */
+/* While the process is still running, tries the file that it mapped, even if it was deleted or is in another mount namespace. */
 static bool try_process(struct search *search)
 {
 	const char *paths[CAIRN_LIVE_PATHS];
@@ -209,7 +209,7 @@ static bool try_own_path(struct search *search)
 	if (*search->wanted)
 		return try_path(search, search->path);
 	if (search->finder->options->sysroot)
-		return false; /* the path is one of another machine */
+		return false; /* the path belongs to another machine */
 	if (cairn_live_root(&search->finder->arena, search->profile)) {
 		if (!search->binary->reason)
 			search->binary->reason =
@@ -243,7 +243,7 @@ static bool try_debuginfod(struct search *search)
 	return false;
 }
 
-/* Only the name is left: a debug file knows the code as well as the binary did. */
+/* The last resort, if only the build-id is left: a debug file describes the code as well as the binary did. */
 static bool try_build_id(struct search *search)
 {
 	struct cairn_finder *finder = search->finder;

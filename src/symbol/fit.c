@@ -1,11 +1,11 @@
-/* fit.c - mappings against segments, for each size that a page can have.
+/* fit.c - compares mappings with segments, for each possible page size.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/fit.h"
 
 #include <elf.h>
 #include <stdio.h>
 
-/* What of the file, in bytes from its start, was mapped to execute, or would be. */
+/* The part of the file, in bytes from its start, that was or would be mapped as executable. */
 struct extent {
 	uint64_t start, end;
 };
@@ -20,7 +20,7 @@ static bool is_code(const struct cairn_elf_segment *segment)
 	return segment->executable && segment->file_size > 0 && segment->offset + segment->file_size > segment->offset;
 }
 
-/* The segment whose pages EXTENT lies within, or NULL. */
+/* The segment with pages that contain all of EXTENT, or NULL. */
 static const struct cairn_elf_segment *segment_around(const struct cairn_identity *identity, struct extent extent, uint64_t page)
 {
 	for (size_t i = 0; i < identity->segment_count; i++) {
@@ -48,7 +48,7 @@ static enum cairn_fit fit_pages(const struct cairn_profile *profile, uint32_t mo
 		total.end = extent.end > total.end ? extent.end : total.end;
 		fit = CAIRN_FIT_GOOD;
 	}
-	/* Several segments of code, as some linkers make, are only looked at one by one. */
+	/* If there are several code segments, as some linkers make, their mappings were only checked one by one. */
 	if (segment && segment_around(identity, total, page) == segment) {
 		struct extent whole = segment_extent(segment, page);
 		fit = total.start == whole.start && total.end == whole.end ? CAIRN_FIT_GOOD : CAIRN_FIT_DOUBT;
@@ -56,7 +56,7 @@ static enum cairn_fit fit_pages(const struct cairn_profile *profile, uint32_t mo
 	return fit;
 }
 
-/* Whether the map is one of pages and offsets: some formats have neither, and then offset 0 for all. */
+/* Whether the map has page-aligned addresses and real offsets: some formats have neither, and give offset 0 for every mapping. */
 static bool is_comparable(const struct cairn_profile *profile, uint32_t module, const struct cairn_identity *identity)
 {
 	enum { smallest_page = 4096 };

@@ -17,8 +17,8 @@ enum cairn_fit {
 	CAIRN_FIT_BAD,   /* something was mapped that the file does not have: it is another file */
 };
 
-/* How many addresses of MODULE, by its index in PROFILE, lie behind the code of IDENTITY, in its last page: small programs all have one
- * page, but not the same amount of code in it. 0 if cairn_fit is not known. */
+/* How many addresses of MODULE, by its index in PROFILE, are beyond the code of IDENTITY, in its last page: small programs all have one
+ * page of code, but fill it differently. 0 if cairn_fit gives CAIRN_FIT_UNKNOWN. */
 size_t cairn_fit_outside(const struct cairn_profile *profile, uint32_t module, const struct cairn_identity *identity);
 
 /* Compares the mappings of MODULE with the code of IDENTITY. If they do not match, WHY, of SIZE bytes, describes the difference. */

@@ -7,7 +7,7 @@
 
 /* The classes of DWARF 5, 7.5.5, distinguished by what the number refers to. */
 enum cairn_value_kind {
-	CAIRN_VALUE_NONE, /* absent, or of a class that nobody needs */
+	CAIRN_VALUE_NONE, /* absent, or of a class that is not needed */
 	CAIRN_VALUE_NUMBER,
 	CAIRN_VALUE_ADDRESS,
 	CAIRN_VALUE_ADDRESS_INDEX, /* in .debug_addr */

@@ -1,14 +1,13 @@
-/* function.c - the walk over a unit's tree.
+/* function.c - walks the tree of a unit.
  *
- * Functions of classes that are local to a function are inside that function, inside the class. To look for them
- * everywhere would mean to read everything, so a first walk does not; a second, thorough one does, when an address has
- * not been found and only for those.
+ * Methods of a class that is local to a function are entries inside the class, inside that function. Finding all of them would mean reading
+ * everything, so the first walk skips them. A second, thorough walk looks for them, but only for addresses that were not found.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/function.h"
 
 #include "symbol/ranges.h"
 
-/* Compilers nest some dozens deep. */
+/* Compilers nest entries a few dozen levels deep. */
 enum { deepest = 1024 };
 
 struct walk {
@@ -18,14 +17,15 @@ struct walk {
 	struct cairn_arena *arena;
 	const uint64_t *addresses;
 	size_t count;
-	const struct cairn_inline_call **calls; /* NULL until one is found: most units that do not say what they have, have nothing */
-	size_t left;   /* addresses that no function has been found for */
-	bool thorough; /* look for functions inside of types and of other functions */
-	bool jumped;   /* something has been stepped over unread */
+	const struct cairn_inline_call **calls; /* NULL until one is found: most units that do not record their ranges contain no code */
+	size_t left;   /* number of addresses for which no function has been found */
+	bool thorough; /* look for functions inside types and inside other functions */
+	bool jumped;   /* something was skipped without being read */
 	struct cairn_cursor in;
 	unsigned depth;
-	unsigned inside; /* the depth of the outermost function asked for that we are in; 0 in none */
-	const struct cairn_inline_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
+	unsigned inside; /* the depth of the outermost matching function that the walk is in; 0 if none */
+	const struct cairn_inline_call *around[deepest]; /* the call that contains each level of the tree; NULL outside matching
+							  * functions */
 };
 
 static struct cairn_inline_call *new_call(struct walk *walk, const struct cairn_debug_entry *entry, const struct cairn_inline_call *caller)
@@ -39,7 +39,7 @@ static struct cairn_inline_call *new_call(struct walk *walk, const struct cairn_
 	return call;
 }
 
-/* Whether CALLS are all taken: by another function with the same code, which the linker made one with this. */
+/* Whether all CALLS are taken, by another function with the same code that the linker merged with this one. */
 static bool are_taken(const struct cairn_inline_call *const *calls, size_t count)
 {
 	size_t taken = 0;
@@ -48,8 +48,8 @@ static bool are_taken(const struct cairn_inline_call *const *calls, size_t count
 	return taken == count;
 }
 
-/* The call ENTRY describes, when any of the addresses is in its ranges: it is then theirs, until a later entry further in
- * takes them over. Of functions the first has them, as the walk ends when all have one. */
+/* The call that ENTRY describes, if any of the addresses is in its ranges. It becomes the call of those addresses until a later, more
+ * deeply nested entry replaces it. If several functions contain an address, the first one keeps it. */
 static const struct cairn_inline_call *match(struct walk *walk, const struct cairn_debug_entry *entry,
 					     const struct cairn_inline_call *caller)
 {
@@ -79,7 +79,8 @@ static const struct cairn_inline_call *match(struct walk *walk, const struct cai
 				walk->calls[i] = call;
 		}
 	}
-	/* DWARF 2 cannot write ranges: of code in several pieces it has the first, and what is inlined in the others lies outside. */
+	/* DWARF 2 has no range lists: it records only the first piece of code that is in several, so calls inlined into the others are
+	 * outside it. */
 	if (!call && caller && walk->unit->encoding.version == 2 && cairn_names_spend(walk->names, 1))
 		call = new_call(walk, entry, caller);
 	return call;
@@ -97,8 +98,8 @@ static void descend(struct walk *walk, const struct cairn_abbrev *abbrev, const 
 		walk->inside = walk->depth;
 }
 
-/* Goes to the entry after the one whose attributes have just been read and everything below it, when SIBLING says where
- * that is. A place behind us would be a circle. */
+/* Skips the entry whose attributes have just been read, with everything below it, if SIBLING says where it ends. Only forward: jumping back
+ * could loop forever. */
 static bool jump(struct walk *walk, uint32_t sibling)
 {
 	uint64_t target = walk->unit->offset + sibling;
@@ -109,7 +110,7 @@ static bool jump(struct walk *walk, uint32_t sibling)
 	return true;
 }
 
-/* The four bytes that lie DISTANCE behind IN, which has them. */
+/* The four bytes at DISTANCE from the position of IN, which the caller has checked to exist. */
 static uint32_t sibling_at(const struct cairn_cursor *in, uint32_t distance)
 {
 	uint32_t sibling;
@@ -117,7 +118,7 @@ static uint32_t sibling_at(const struct cairn_cursor *in, uint32_t distance)
 	return __builtin_expect(in->big_endian, 0) ? __builtin_bswap32(sibling) : sibling;
 }
 
-/* An entry that is of no interest, nor, unless the walk is thorough, is anything below it. */
+/* Skips an entry that is of no interest, with everything below it unless the walk is thorough. */
 static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 {
 	struct cairn_cursor *in = &walk->in;
@@ -178,11 +179,11 @@ static void walk_tree(struct walk *walk)
 		if (!abbrev)
 			return;
 		visit(walk, abbrev);
-		/* Once every address has its function, and the last of those has been left, there is nothing more to find. */
+		/* Once every address has its function, and the walk has left the last of these, nothing more can be found. */
 	} while (walk->depth > 0 && walk->in.at < walk->in.end && (walk->left || walk->inside));
 }
 
-/* A walk for those of the addresses that have not been found. */
+/* Walks the tree for the addresses that have not been found. */
 static void walk_for_missing(struct walk *walk)
 {
 	const uint64_t *addresses = walk->addresses;

@@ -1,4 +1,4 @@
-/* identity.c - ELF program headers and notes by pread, never more than asked for.
+/* identity.c - reads ELF program headers and notes with pread, and nothing else of the file.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/identity.h"
 
@@ -13,7 +13,7 @@
 
 enum { head_size = 4096, most_headers = 1024, largest_note = 64 * 1024, largest_page = 64 * 1024 };
 
-/* The part of a file that was read ahead, and the file for the rest. */
+/* A file, and its beginning, which was read ahead. */
 struct source {
 	int descriptor;
 	struct cairn_arena *arena;
@@ -21,7 +21,7 @@ struct source {
 	size_t head_length;
 };
 
-/* LENGTH bytes at OFFSET; empty when they are not all there. */
+/* LENGTH bytes at OFFSET; empty if the file ends before that. */
 static struct cairn_bytes part(struct source *source, uint64_t offset, size_t length)
 {
 	if (offset <= source->head_length && length <= source->head_length - offset)
@@ -145,7 +145,8 @@ bool cairn_identity_address_from_start(const struct cairn_identity *identity, ui
 	}
 	if (!code)
 		return false;
-	/* Memory begins with the page that the segment begins in. How large a page was, 4 KiB or 64, only START tells. */
+	/* The mapping begins at the start of the page that contains the segment's first byte. The page size, 4 KiB to 64 KiB, can only be
+	 * told from START. */
 	uint64_t alignment = code->alignment, distance = offset - start;
 	bool sensible = alignment >= 4096 && (alignment & (alignment - 1)) == 0;
 	uint64_t before = (code->address - start) & ((sensible ? alignment : 4096) - 1);

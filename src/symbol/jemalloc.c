@@ -1,4 +1,4 @@
-/* jemalloc.c - symbols and texts of jemalloc.
+/* jemalloc.c - recognizes jemalloc by its symbols and strings.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/jemalloc.h"
 
@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <stdio.h>
 
-/* Symbols of a hostile file may all share one endless name, or all look like jemalloc's. */
+/* In a hostile file, all symbols may share one endless name, or all may look like jemalloc's. */
 enum { name_most = 256, tries_most = 16 };
 
 static bool ends_with(const char *text, const char *end, size_t *before)
@@ -29,7 +29,7 @@ static bool has_function(const struct cairn_elf *elf, const char *table, const c
 	return false;
 }
 
-/* A function whose name ends in mallctl, with one beside it that prints statistics. */
+/* Finds a function whose name ends in mallctl, if one with the same prefix prints statistics. */
 static bool find_symbols(const struct cairn_elf *elf, const char *table, struct cairn_elf_jemalloc *jemalloc)
 {
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
@@ -52,7 +52,7 @@ static bool contains(struct cairn_bytes text, const char *part)
 	return text.length && memmem(text.data, text.length, part, strlen(part));
 }
 
-/* The whole string that ends in END (with its terminator) and in which every character before it is one of a name. */
+/* Finds a whole string that ends in END (including the terminator) and otherwise consists of characters that are valid in a name. */
 static void find_name(struct cairn_bytes text, const char *end, size_t end_size, char *out)
 {
 	const char *at = text.data;
@@ -69,7 +69,7 @@ static void find_name(struct cairn_bytes text, const char *end, size_t end_size,
 	}
 }
 
-/* "5.3.0-0-g54eaed1d8b56…": digits and points, a count, and a hash, of which other programs have a short one. */
+/* Finds "5.3.0-0-g54eaed1d8b56…": digits and dots, a count, and a hash of at least HASH_LEAST digits; other programs have short hashes. */
 static void find_version(struct cairn_bytes text, ptrdiff_t hash_least, char *out)
 {
 	out[0] = 0;
@@ -97,10 +97,10 @@ bool cairn_elf_jemalloc(const struct cairn_elf *elf, struct cairn_elf_jemalloc *
 	find_version(text, 40, jemalloc->version);
 	if (!jemalloc->version[0])
 		find_version(text, 6, jemalloc->version);
-	/* What merely calls jemalloc, or speaks of it, has no such texts; what was stripped still has them. */
+	/* A program that only calls or mentions jemalloc does not contain these strings; a stripped one with jemalloc in it still does. */
 	if (!contains(text, "<jemalloc>: ") || (!jemalloc->has_symbols && !jemalloc->version[0]))
 		return false;
-	/* Without profiling the code that writes dumps is not there, and neither is the first line of a dump. */
+	/* If profiling was not compiled in, the code that writes dumps is missing, and with it the first line of a dump. */
 	jemalloc->profiles = contains(text, "heap_v2/%");
 	find_name(text, variable, sizeof variable, jemalloc->variable);
 	find_name(text, link, sizeof link, jemalloc->link);
@@ -128,7 +128,7 @@ bool cairn_elf_jemalloc_symbol(const struct cairn_elf *elf, const struct cairn_e
 	return find_data(elf, ".symtab", jemalloc->prefix, name, address) || find_data(elf, ".dynsym", jemalloc->prefix, name, address);
 }
 
-/* What relocation puts at ADDRESS, where it is a place in the same file. */
+/* Finds the value that relocation stores at ADDRESS, if it points into the same file. */
 static bool relocated(const struct cairn_elf *elf, uint64_t address, uint64_t *value)
 {
 	struct cairn_bytes entries = cairn_elf_named(elf, ".rela.dyn");

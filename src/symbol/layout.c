@@ -1,5 +1,5 @@
-/* layout.c - header after header, field by field (System V gABI, chapters 4 and 5). What has the size of an address or an offset is a
- * word: 4 bytes or 8. Two structs also have their fields in another order.
+/* layout.c - reads headers field by field (System V gABI, chapters 4 and 5). Addresses and offsets are words of 4 or 8 bytes; in two
+ * structs, the order of fields differs too.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/layout.h"
 

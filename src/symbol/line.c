@@ -1,4 +1,4 @@
-/* line.c - reading and running line number programs, versions 2 to 5.
+/* line.c - reads and runs line number programs, versions 2 to 5.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/line.h"
 
@@ -42,7 +42,7 @@ static void add_file(struct cairn_lines *lines, struct cairn_value name, uint64_
 	lines->files[lines->file_count++] = (struct cairn_line_file){.name = name, .directory = directory};
 }
 
-/* What follows a file's name in versions before 5: directory, time and length. */
+/* Reads what follows the name of a file in versions before 5: directory, time and length. */
 static void read_old_file(struct cairn_lines *lines, const char *name, struct cairn_cursor *in)
 {
 	uint64_t directory = cairn_cursor_uleb(in);
@@ -52,7 +52,7 @@ static void read_old_file(struct cairn_lines *lines, const char *name, struct ca
 		add_file(lines, text_value(name), directory);
 }
 
-/* Number 0 stands for the unit's directory, and for no file; both lists end with an empty name. */
+/* Directory 0 is the unit's own directory, and file 0 means none. Both lists end with an empty name. */
 static void read_old_tables(struct cairn_lines *lines, struct cairn_cursor *in)
 {
 	struct cairn_bytes name;
@@ -64,7 +64,7 @@ static void read_old_tables(struct cairn_lines *lines, struct cairn_cursor *in)
 		read_old_file(lines, name.data, in);
 }
 
-/* One of the two tables of version 5: first the forms of its columns, then its rows. */
+/* Reads one of the two tables of version 5: first the forms of its columns, then its rows. */
 static void read_new_table(struct cairn_lines *lines, struct cairn_cursor *in, bool of_files)
 {
 	struct {
@@ -86,7 +86,7 @@ static void read_new_table(struct cairn_lines *lines, struct cairn_cursor *in, b
 			else if (columns[i].content == DW_LNCT_directory_index)
 				directory = value;
 		}
-		/* Rows that take no bytes could be as many as they liked. */
+		/* Rows that take no bytes could be repeated without limit. */
 		if (in->failed || in->at == before)
 			return;
 		if (of_files)
@@ -125,7 +125,7 @@ bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
 	cairn_cursor_skip(&lines->program, header_length);
 	lines->minimum_instruction = cairn_cursor_u8(&in);
 	lines->maximum_operations = version >= 4 ? cairn_cursor_u8(&in) : 1;
-	cairn_cursor_u8(&in); /* whether rows are statements at first */
+	cairn_cursor_u8(&in); /* initial value of is_stmt */
 	lines->line_base = (int8_t)cairn_cursor_u8(&in);
 	lines->line_range = cairn_cursor_u8(&in);
 	lines->opcode_base = cairn_cursor_u8(&in);
@@ -148,7 +148,7 @@ void cairn_lines_close(struct cairn_lines *lines)
 	free(lines->files);
 }
 
-/* The state machine (DWARF 5, 6.2.2), and the addresses it is run for. */
+/* The state machine (DWARF 5, 6.2.2), and the addresses that it is run for. */
 struct machine {
 	struct cairn_lines *lines;
 	const uint64_t *addresses;
@@ -156,18 +156,19 @@ struct machine {
 	size_t count;
 	struct cairn_line_row *rows;
 	size_t left;     /* addresses without an answer */
-	size_t patience; /* how often addresses may still be met that have one: a hostile program goes back and forth over them */
+	size_t patience; /* how often the program may still come across addresses that have an answer: a hostile one goes back and forth
+			  * over them */
 	size_t next;     /* the first address not before the last row */
-	uint64_t target; /* addresses[next]; all ones when there is none */
+	uint64_t target; /* addresses[next]; all ones if there is none */
 	uint64_t address;
-	uint64_t operation; /* within an instruction that has several */
+	uint64_t operation; /* index within a VLIW instruction */
 	struct cairn_line_row row;
 	uint64_t last_address;
 	struct cairn_line_row last_row;
-	uint64_t start; /* of this sequence, */
+	uint64_t start; /* first address of this sequence */
 	uint32_t start_line;
-	bool open;    /* to which the last row belongs */
-	bool removed; /* the sequence is of code the linker dropped */
+	bool open;    /* the last row belongs to this sequence */
+	bool removed; /* the sequence is for code that the linker removed */
 };
 
 static void find_target(struct machine *machine)
@@ -176,7 +177,8 @@ static void find_target(struct machine *machine)
 	machine->target = machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
 
-/* A sequence that starts where FUNCTION does starts a few lines below its declaration, or is of another with the same code. */
+/* A sequence that starts at the address of FUNCTION should start a few lines below its declaration; otherwise it probably belongs to
+ * another function with the same code. */
 static uint32_t doubt_of(const struct machine *machine, const struct cairn_line_function *function)
 {
 	enum { few_lines = 4 };
@@ -186,7 +188,8 @@ static uint32_t doubt_of(const struct machine *machine, const struct cairn_line_
 	       : machine->start_line - function->line <= few_lines ? 0 : machine->start_line - function->line;
 }
 
-/* Gives address I the last row. Two sequences may claim it; the first keeps it, unless the other is more likely its function's. */
+/* Gives address I the last row. If two sequences contain the address, the first one keeps it, unless the second fits its function
+ * better. */
 static void settle(struct machine *machine, size_t i)
 {
 	struct cairn_line_row *row = &machine->rows[i];
@@ -202,7 +205,7 @@ static void settle(struct machine *machine, size_t i)
 	machine->left -= doubt == 0;
 }
 
-/* The last row covers everything before the present address: addresses in there are answered. */
+/* The last row covers everything before the current address: answers the addresses in that range. */
 static void answer(struct machine *machine)
 {
 	for (; machine->next < machine->count && machine->addresses[machine->next] < machine->address; machine->next++)
@@ -353,7 +356,7 @@ const char *cairn_lines_path(struct cairn_lines *lines, uint64_t number, struct 
 	const char *name = cairn_unit_text(lines->unit, &file->name);
 	const char *directory =
 		file->directory < lines->directory_count ? cairn_unit_text(lines->unit, &lines->directories[file->directory]) : NULL;
-	const char *root = lines->unit->directory; /* which directory 0 is, too */
+	const char *root = lines->unit->directory; /* also directory 0 */
 	if (!name || name[0] == '/' || !directory)
 		file->path = name;
 	else if (directory[0] == '/' || !root || file->directory == 0)

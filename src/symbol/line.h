@@ -12,7 +12,7 @@
 struct cairn_line_file {
 	struct cairn_value name;
 	uint64_t directory;
-	const char *path; /* once asked for */
+	const char *path; /* set on first use */
 };
 
 struct cairn_lines {

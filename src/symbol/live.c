@@ -1,4 +1,4 @@
-/* live.c - /proc/PID/maps, map_files and root.
+/* live.c - reads /proc/PID/maps, map_files and root.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/live.h"
 
@@ -26,7 +26,7 @@ static void skip_word(struct cairn_bytes *rest)
 	*rest = cairn_bytes_skip(*rest, space ? (size_t)(space - rest->data) + 1 : rest->length);
 }
 
-/* The line that begins with the range of MAPPING. */
+/* Finds the line with exactly the range of MAPPING. */
 static bool find_line(struct cairn_bytes maps, const struct cairn_mapping *mapping, struct mapped *found)
 {
 	char range[40];
@@ -46,7 +46,7 @@ static bool find_line(struct cairn_bytes maps, const struct cairn_mapping *mappi
 	return false;
 }
 
-/* Whether PATH as we see it is OWN as the process sees it, whose root may be a folder of ours. */
+/* Whether PATH, as seen from here, is OWN as the process sees it: the root of the process may be one of our folders. */
 static bool is_same_path(struct cairn_bytes path, const char *own)
 {
 	return own[0] == '/' && cairn_bytes_end_with(path, own);
@@ -131,7 +131,7 @@ int cairn_live_inner_pid(int pid)
 	return inner;
 }
 
-/* A process of a container knows itself by another number, but not by another start. */
+/* In a container, a process has another PID, but the same start time. */
 bool cairn_live_is_over(const struct cairn_profile *profile)
 {
 	struct cairn_life life, other;

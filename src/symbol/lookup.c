@@ -1,4 +1,4 @@
-/* lookup.c - a batch of addresses through the units of a module, on all processors.
+/* lookup.c - looks up a batch of addresses in the units of a module, on all processors.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/lookup.h"
 
@@ -19,7 +19,7 @@
 
 enum { worth_a_thread = 256 * 1024 };
 
-/* What one thread keeps from unit to unit, and the frames it made. */
+/* What one thread keeps from unit to unit, and the frames it has made. */
 struct worker {
 	struct cairn_names names;
 	struct cairn_arena kept;
@@ -33,16 +33,16 @@ struct cairn_symbols {
 	struct cairn_split *split;
 	struct worker *workers;
 	unsigned width;
-	pthread_mutex_t lock; /* over warnings, and the answers of a batch */
+	pthread_mutex_t lock; /* protects the warnings and the answers of a batch */
 	struct cairn_strings warning_texts;
 	const char **warnings;
 	size_t warning_count, warning_capacity;
 };
 
-/* What is known of one address so far. */
+/* What is known about one address so far. */
 struct answer {
 	struct cairn_symbol symbol;
-	uint64_t unit; /* where that is from */
+	uint64_t unit; /* the unit that gave the answer */
 };
 
 struct batch {
@@ -132,7 +132,7 @@ static void warn(struct cairn_symbols *symbols, const char *text)
 	pthread_mutex_unlock(&symbols->lock);
 }
 
-/* What is found out about the addresses of one unit. */
+/* What was found about the addresses of one unit. */
 struct findings {
 	const struct cairn_inline_call **calls;
 	struct cairn_line_row *rows;
@@ -147,7 +147,7 @@ static void set_place(struct cairn_symbol_frame *frame, struct worker *worker, s
 	frame->column = column;
 }
 
-/* A function's own place comes from the line program; that of the function it is inlined into is where it is called. */
+/* The line program gives the position in the innermost function; in each function further out, the position is that of the inlined call. */
 static struct cairn_symbol make_symbol(struct worker *worker, struct findings *findings, size_t i)
 {
 	const struct cairn_inline_call *call = findings->calls[i];
@@ -169,8 +169,8 @@ static struct cairn_symbol make_symbol(struct worker *worker, struct findings *f
 	return (struct cairn_symbol){frames, count, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
 }
 
-/* Two units may claim an address: a linker that keeps one copy of a function may leave the other's description as it is. The
- * first in the file has it, whichever was walked first. */
+/* Two units may contain the same address: a linker that keeps one copy of a function may leave the description of the other as it is. The
+ * first unit in the file counts, whichever was walked first. */
 static void keep_answers(struct batch *batch, struct worker *worker, const struct cairn_job *job, struct findings *findings)
 {
 	struct cairn_arena scratch = {0};
@@ -188,7 +188,7 @@ static void keep_answers(struct batch *batch, struct worker *worker, const struc
 	cairn_arena_free(&scratch);
 }
 
-/* The addresses of JOB, in their order. */
+/* The addresses of JOB, in ascending order. */
 static const uint64_t *asked_of(const struct batch *batch, const struct cairn_job *job, struct cairn_arena *scratch)
 {
 	if (job->count == batch->count)
@@ -199,7 +199,7 @@ static const uint64_t *asked_of(const struct batch *batch, const struct cairn_jo
 	return addresses;
 }
 
-/* The functions of CALLS, which tell lines of one from those of another with the same code. */
+/* The functions of CALLS, which distinguish the lines of functions with the same code. */
 static const struct cairn_line_function *functions_of(const struct cairn_inline_call *const *calls, size_t count,
 						      struct cairn_arena *scratch)
 {
@@ -232,7 +232,7 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 		findings.calls = cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count);
 	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0;
 	has_lines = cairn_names_spend(&worker->names, findings.lines.size) && has_lines;
-	/* Units of Rust without code say nothing of where they are: of hundreds, tried with every address, nothing comes. */
+	/* Rust units without code do not say so; hundreds of them are tried with all addresses, and find nothing. */
 	if (has_lines || findings.calls) {
 		if (!findings.calls)
 			findings.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls);
@@ -247,7 +247,7 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 	cairn_abbrev_cache_trim(&worker->names.abbrevs);
 }
 
-/* Each part may be read a few times by each thread, and each address be found some hundred levels deep. */
+/* Sets the limit: each thread may read each part a few times, and find each address at a few hundred levels of nesting. */
 static void allow_effort(const struct batch *batch, struct cairn_names *names)
 {
 	uint64_t total = 1 << 20;
@@ -274,7 +274,7 @@ static void work_off(struct batch *batch, struct worker *worker)
 	cairn_job_free(&job);
 }
 
-/* Items are unpackings first, then one loop over the feed for each thread. */
+/* The first items decompress a section each; the others loop over the feed, one for each thread. */
 static void run_item(void *context, size_t item, unsigned worker)
 {
 	struct batch *batch = context;
@@ -284,7 +284,7 @@ static void run_item(void *context, size_t item, unsigned worker)
 		work_off(batch, &batch->symbols->workers[worker]);
 }
 
-/* .debug_info comes first: it takes the longest, and everything waits for it. */
+/* .debug_info comes first: it takes longest, and everything waits for it. */
 static void add_inflates(struct batch *batch, const struct cairn_dwarf *dwarf)
 {
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
@@ -299,8 +299,8 @@ static int smallest_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Takes room for everything that is to be unpacked: memory for the small sections, which are read all over, and files for what
- * is then left. False when there is not enough of either: without some of its sections DWARF would give wrong answers. */
+/* Reserves room for everything that is to be decompressed: memory for small sections, which are read at random, and files for those that do
+ * not fit. Returns false if there is not enough of either: with some sections missing, DWARF would give wrong answers. */
 static bool place_inflates(const struct batch *batch)
 {
 	struct cairn_inflate *inflates[2 * CAIRN_DWARF_SECTIONS];
@@ -312,7 +312,7 @@ static bool place_inflates(const struct batch *batch)
 	return good;
 }
 
-/* Room was not to be had: the names of symbol tables, which are mapped as they are, have to do for what has none. */
+/* There was no room: addresses without an answer get their names from symbol tables, which are mapped as they are. */
 static void warn_of_room(struct batch *batch)
 {
 	char text[200];
@@ -339,7 +339,7 @@ static void match_dwarf(struct batch *batch)
 		return;
 	}
 	batch->feed = cairn_feed_new(&symbols->main, batch->addresses, batch->count);
-	/* A thread is worth starting for some hundred kilobytes. */
+	/* A thread pays off for each few hundred kilobytes. */
 	size_t threads = 1 + symbols->main.sections[CAIRN_DWARF_INFO].length / worth_a_thread;
 	size_t loops = batch->count < symbols->width ? batch->count : symbols->width;
 	loops = threads < loops ? threads : loops;
@@ -350,7 +350,7 @@ static void match_dwarf(struct batch *batch)
 			warn_of_room(batch);
 }
 
-/* A function DWARF knows of but has no name for can still get one. */
+/* A function for which DWARF has no name can still get one from a symbol table. */
 static bool is_named(const struct cairn_symbol *symbol)
 {
 	return symbol->count && symbol->frames[symbol->count - 1].function;
@@ -365,7 +365,7 @@ static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, c
 		memcpy(frames, symbol->frames, count * sizeof *frames);
 	else
 		frames[0].file = match->file;
-	/* Tables of debug files write a symbol's version behind its name. */
+	/* In the tables of debug files, a symbol's name ends with its version. */
 	size_t length = strcspn(match->name, "@");
 	frames[count - 1].function =
 		match->name[length] ? cairn_arena_text(arena, (struct cairn_bytes){match->name, length}) : match->name;
@@ -373,7 +373,7 @@ static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, c
 	*symbol = (struct cairn_symbol){frames, count, source};
 }
 
-/* Gives answers without a function the name of a symbol of TABLE that covers them. */
+/* Names the answers that have no function by the symbols of TABLE that cover them. */
 static void match_symbols(struct batch *batch, const struct cairn_elf *elf, const char *table, enum cairn_symbol_source source)
 {
 	if (!elf || !cairn_elf_section(elf, table))
@@ -399,11 +399,11 @@ static void match_symbols(struct batch *batch, const struct cairn_elf *elf, cons
 
 struct wanted {
 	uint64_t address;
-	size_t place; /* in the caller's array */
+	size_t place; /* index in the caller's array */
 };
 
-/* Sorts by address, byte by byte from the lowest: the high ones, which all have in common, cost one look. Returns where the
- * result is, in WANTED or in SPARE. */
+/* Sorts by address, one byte at a time from the lowest; a byte that is equal in all addresses, as most high ones are, costs one pass. The
+ * result is in WANTED or SPARE; returns which. */
 static struct wanted *sort_by_address(struct wanted *wanted, struct wanted *spare, size_t count)
 {
 	for (unsigned shift = 0; shift < 64; shift += 8) {

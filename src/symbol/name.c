@@ -1,4 +1,4 @@
-/* name.c - reading entries, and following references to a name.
+/* name.c - reads entries, and follows references to a name.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/name.h"
 
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Real chains have three links at most; one that goes on is a circle. */
+/* Real chains have at most three links; a longer one is circular. */
 enum { longest_chain = 16 };
 
 void cairn_debug_entry_read(
@@ -66,7 +66,7 @@ void cairn_debug_entry_read(
 	}
 }
 
-/* Where REFERENCE, in *UNIT, leads: *UNIT becomes the unit it is in. */
+/* Finds the entry that REFERENCE in *UNIT points to. *UNIT becomes the unit that contains it. */
 static bool follow(const struct cairn_unit **unit, const struct cairn_value *reference, uint64_t *offset)
 {
 	struct cairn_dwarf *dwarf = (*unit)->dwarf;
@@ -103,7 +103,7 @@ static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, ui
 	return !in.failed && cairn_names_spend(names, cairn_cursor_offset(&in) - offset);
 }
 
-/* Adds to FOUND what ENTRY says; true when there is nothing better to be found further on. */
+/* Adds the names and line of ENTRY to FOUND. Returns true if the rest of the chain cannot have anything better. */
 static bool take_name(struct cairn_found_name *found, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
 {
 	if (!found->line)
@@ -115,7 +115,7 @@ static bool take_name(struct cairn_found_name *found, const struct cairn_unit *u
 	return unit->is_c ? found->plain != NULL : found->linkage != NULL;
 }
 
-/* What is found from REFERENCE on, which is in UNIT. */
+/* What the chain that starts with REFERENCE, in UNIT, says about the function. */
 static struct cairn_found_name find_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_value reference)
 {
 	struct cairn_found_name found = {0};
@@ -129,7 +129,7 @@ static struct cairn_found_name find_behind(struct cairn_names *names, const stru
 	return found;
 }
 
-/* Whether LINKAGE is PLAIN with scopes before it, as Zig writes them in units that claim to be C. */
+/* Whether LINKAGE is PLAIN preceded by scopes, as Zig writes them in units that claim to be C. */
 static bool is_qualified(const char *linkage, const char *plain)
 {
 	size_t whole = strlen(linkage), part = strlen(plain);
@@ -157,7 +157,7 @@ struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_u
 		names->items[names->count++] = find_behind(names, unit, entry->origin);
 	}
 	const struct cairn_found_name *behind = &names->items[*known];
-	if (!found.line) /* gcc names each kind of a constructor, and says where it is declared once for all */
+	if (!found.line) /* gcc names each variant of a constructor, but gives the line of the declaration only once */
 		found.line = behind->line;
 	if (!is_best && !found.linkage)
 		found.linkage = behind->linkage;

@@ -8,7 +8,7 @@
 
 #include "symbol/unit.h"
 
-/* What is read of an entry. */
+/* The attributes that are read from an entry. */
 struct cairn_debug_entry {
 	struct cairn_value low, high, ranges;
 	struct cairn_value name, linkage_name;
@@ -54,8 +54,8 @@ static inline bool cairn_names_spend(struct cairn_names *names, uint64_t amount)
 }
 
 /* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. In C, a linkage name is an alias
- * of the function, such as its private name in a library (__GI_f), and the plain name is preferred wherever it is along the references:
- * so the function has one name, inlined or not. A linkage name that only adds scopes to the plain name is no alias; Zig writes those and
+ * of the function, such as its private name in a library (__GI_f), and the plain name is preferred wherever it is along the references: so
+ * the function has one name, inlined or not. A linkage name that only adds scopes to the plain name is not an alias; Zig writes those and
  * claims to be C. */
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry);
 

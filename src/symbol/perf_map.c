@@ -1,4 +1,4 @@
-/* perf_map.c - finding the map, and one pass over it.
+/* perf_map.c - finds the map, and reads it in one pass.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/perf_map.h"
 
@@ -71,7 +71,7 @@ void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text)
 	struct cairn_bytes line;
 	bool complete;
 	while (count > 0 && cairn_text_line(&text, &line, &complete))
-		if (complete) /* the last line may be being written */
+		if (complete) /* the last line may be incomplete */
 			take_line(line, wanted, count);
 	for (size_t i = 0; i < count; i++) {
 		struct cairn_bytes name = wanted[i].name;
@@ -85,7 +85,7 @@ void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text)
 	free(wanted);
 }
 
-/* Only the process's user or root may have written it, and not before the process started: numbers are used again. */
+/* The map must have been written by the user of the process or by root, and not before the process started: PIDs are reused. */
 static bool is_trusted(const char *path, const struct cairn_profile *profile)
 {
 	struct stat file, process;

@@ -1,4 +1,4 @@
-/* ranges.c - range lists: DWARF 4, 2.17.3 (.debug_ranges) and DWARF 5, 7.25 (.debug_rnglists).
+/* ranges.c - reads range lists: DWARF 4, 2.17.3 (.debug_ranges) and DWARF 5, 7.25 (.debug_rnglists).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/ranges.h"
 
@@ -18,7 +18,7 @@ static void start_list(struct cairn_ranges *list, const struct cairn_value *rang
 	const struct cairn_unit *unit = list->unit;
 	uint64_t offset = ranges->number;
 	if (unit->encoding.version < 5) {
-		/* A split unit's lists lie in the skeleton's file. */
+		/* The lists of a split unit are in the skeleton's file. */
 		const struct cairn_unit *owner = unit->skeleton ? unit->skeleton : unit;
 		list->in = cairn_dwarf_cursor(owner->dwarf, owner->dwarf->sections[CAIRN_DWARF_RANGES]);
 		list->form = CAIRN_RANGES_OLD;
@@ -66,7 +66,7 @@ static uint64_t read_indexed(struct cairn_ranges *list)
 	return cairn_unit_address(list->unit, &value, &address) ? address : UINT64_MAX;
 }
 
-/* The next pair of .debug_ranges: two zeros end the list, all ones changes the base. */
+/* Reads the next pair of .debug_ranges. Two zeros end the list; all ones in the first changes the base. */
 static bool next_old(struct cairn_ranges *list, struct cairn_range *range)
 {
 	uint64_t ones = list->unit->encoding.address_size == 8 ? UINT64_MAX : UINT32_MAX;
@@ -78,7 +78,7 @@ static bool next_old(struct cairn_ranges *list, struct cairn_range *range)
 			list->base = high;
 			continue;
 		}
-		/* Where the linker removed the code, low and high are a tombstone: nothing is added to that. */
+		/* For code that the linker removed, low and high are a tombstone, to which the base does not apply. */
 		*range = (struct cairn_range){low + list->base, high + list->base};
 		if (low < ones - 1 && !cairn_dwarf_is_tombstone(list->unit->dwarf, list->base + low) && low < high)
 			return true;

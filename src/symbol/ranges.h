@@ -10,7 +10,7 @@
 
 struct cairn_range {
 	uint64_t low;
-	uint64_t high; /* the first address behind it */
+	uint64_t high; /* the first address after it */
 };
 
 struct cairn_ranges {

@@ -1,4 +1,4 @@
-/* search.c - the folders GDB and the distributions agreed on, below each root in turn.
+/* search.c - the debug folders that GDB and the distributions agreed on, below each root in turn.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/search.h"
 
@@ -8,7 +8,7 @@
 
 static const char debug_root[] = "/usr/lib/debug";
 
-/* Candidates are numbered through; each list takes its share off NUMBER. */
+/* Counts NUMBER down at every candidate, through all lists; true at the wanted one. */
 static bool is_next(size_t *number)
 {
 	return (*number)-- == 0;
@@ -35,7 +35,7 @@ const char *cairn_search_build_id(struct cairn_arena *arena, const struct cairn_
 	return NULL;
 }
 
-/* The folder of PATH with links followed, as debug folders mirror it; ends in a slash. */
+/* The folder of PATH with links resolved, because debug folders mirror the real path. Ends in a slash. */
 static const char *real_folder(struct cairn_arena *arena, const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -45,7 +45,7 @@ static const char *real_folder(struct cairn_arena *arena, const char *path)
 	return folder;
 }
 
-/* FOLDER as the profiled machine knew it, when it lies in the sysroot. */
+/* FOLDER as the profiled machine knew it, if it is below the sysroot. */
 static const char *within_sysroot(struct cairn_arena *arena, const struct cairn_find_options *options, const char *folder)
 {
 	const char *root = real_folder(arena, cairn_arena_format(arena, "%s/.", options->sysroot));

@@ -1,9 +1,8 @@
-/* shorten.c - one pass over a demangled name that copies what is kept.
+/* shorten.c - makes one pass over a demangled name and copies what is kept.
  *
- * Outside of all brackets a C++ name reads [return type] [scope::]name[<arguments>][(parameters)][qualifiers], and a
- * parameter list may be followed by :: again for something local to the function. A space outside of brackets
- * therefore ends a return type, but only a name that has parameters has one: else the space belongs to a name that is
- * neither C++ nor Rust.
+ * Outside all brackets, a C++ name has the form [return type] [scope::]name[<arguments>][(parameters)][qualifiers]; after a parameter list,
+ * another :: may follow, for something local to the function. So a space outside brackets ends a return type, but only names with
+ * parameters have one: otherwise the space belongs to a name that is neither C++ nor Rust.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/shorten.h"
 
@@ -15,10 +14,10 @@ struct shortening {
 	const char *at;
 	char *out;
 	size_t length;
-	unsigned qualified; /* how many of Rust's <Type as Trait> are open here */
-	size_t opened;      /* where in OUT the outermost of them begins */
-	bool spaced;        /* a space outside of brackets was passed since the last parameter list */
-	bool strange;       /* not a name of this kind */
+	unsigned qualified; /* how many of Rust's <Type as Trait> are open */
+	size_t opened;      /* where the outermost of them begins in OUT */
+	bool spaced;        /* there was a space outside brackets since the last parameter list */
+	bool strange;       /* neither C++ nor Rust */
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -32,7 +31,7 @@ static bool is_word(char byte)
 	       (byte & 0x80);
 }
 
-/* What has to be looked at between brackets that are left out, which is most of a long name. */
+/* The characters that matter inside brackets that are left out; the others, most of a long name, are skipped. */
 static const bool stops[256] = {['\0'] = true, ['\''] = true, ['('] = true, [')'] = true, ['['] = true,
 				[']'] = true,  ['{'] = true,  ['}'] = true, ['<'] = true, ['>'] = true};
 
@@ -42,7 +41,7 @@ static void put(struct shortening *s, const char *text, size_t length)
 	s->length += length;
 }
 
-/* Copies COUNT bytes, which are there. */
+/* Copies COUNT bytes of the name, which has at least that many left. */
 static void keep(struct shortening *s, size_t count)
 {
 	put(s, s->at, count);
@@ -54,8 +53,7 @@ static char last(const struct shortening *s)
 	return s->length ? s->out[s->length - 1] : '\0';
 }
 
-/* The place after a character literal such as '<' in a Rust const argument, or after the quote alone: a lifetime has
- * no second one. */
+/* The position after a character literal, such as '<' in a Rust const argument, or after the quote alone: a lifetime has only one quote. */
 static const char *skip_quoted(const char *at)
 {
 	if (at[1] == '\\' && at[2] && at[3] == '\'')
@@ -63,8 +61,8 @@ static const char *skip_quoted(const char *at)
 	return at[1] && at[1] != '\\' && at[2] == '\'' ? at + 3 : at + 1;
 }
 
-/* The place after the bracket that closes the one at AT, or NULL. Between round, square and curly brackets a < may be an
- * operator and is not counted; neither is the one of -> anywhere. */
+/* The position after the bracket that closes the one at AT, or NULL. Inside round, square and curly brackets, a < may be an operator and is
+ * not counted; nor is the > of ->, anywhere. */
 static const char *skip_group(const char *at)
 {
 	size_t angles = 0, others = 0;
@@ -120,7 +118,7 @@ static void keep_group(struct shortening *s)
 	put(s, start, (size_t)(s->at - start));
 }
 
-/* What may stand between a parameter list and the end or the next ::. */
+/* Drops what may follow a parameter list before the end or the next ::. */
 static void drop_qualifiers(struct shortening *s)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept", " restrict", " __restrict"};
@@ -131,7 +129,7 @@ static void drop_qualifiers(struct shortening *s)
 		}
 }
 
-/* At the token after the word `operator`: a symbol, new, delete, a literal suffix, or the type it converts to. */
+/* Keeps the token after the word `operator`: a symbol, new, delete, a literal suffix, or the type that it converts to. */
 static void keep_operator(struct shortening *s)
 {
 	static const char *const symbols[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
@@ -162,7 +160,7 @@ static void keep_operator(struct shortening *s)
 	}
 }
 
-/* At a < : arguments of what stands before it, or the beginning of Rust's <Type as Trait>, or GCC's <lambda(...)>. */
+/* Handles a <, which begins template arguments, Rust's <Type as Trait>, or GCC's <lambda(...)>. */
 static void take_angle(struct shortening *s)
 {
 	if (s->length == 0 || strchr("<&( [*", last(s)) || starts_with(s->at, "<impl ") || starts_with(s->at, "<lambda(")) {
@@ -175,8 +173,8 @@ static void take_angle(struct shortening *s)
 	}
 }
 
-/* Rust writes the methods of a type <path::Type>::method in one mangling and path::Type::method in the other; the plain
- * form is the one people write. Here the bracket that closed stands at the end of what was copied, and began it. */
+/* In one of Rust's two manglings, a method of a type is <path::Type>::method, in the other path::Type::method; people write the second.
+ * When this is called, the copied text begins with the opening bracket and ends with the closing one. */
 static void unwrap_type(struct shortening *s)
 {
 	size_t length = s->length - 2;
@@ -202,7 +200,7 @@ static void take_closing(struct shortening *s)
 		unwrap_type(s);
 }
 
-/* At a ( outside of <Type as Trait>. */
+/* Handles a ( outside <Type as Trait>. */
 static void take_parenthesis(struct shortening *s)
 {
 	static const char anonymous[] = "(anonymous namespace)";
@@ -220,7 +218,7 @@ static void take_parenthesis(struct shortening *s)
 	}
 }
 
-/* {lambda(int)#1}, {{closure}}, {unnamed type#2}: all but parameters. */
+/* Keeps {lambda(int)#1}, {{closure}} or {unnamed type#2}, but without parameters. */
 static void take_brace(struct shortening *s)
 {
 	const char *end = skip_group(s->at);
@@ -244,7 +242,7 @@ static void take_space(struct shortening *s)
 	}
 }
 
-/* GCC and LLVM mark copies they made of a function: f.constprop.0, f.part.3.cold, f.llvm.123. */
+/* GCC and LLVM mark the copies that they make of a function: f.constprop.0, f.part.3.cold, f.llvm.123. */
 static bool at_clone_suffix(const struct shortening *s)
 {
 	static const char *const suffixes[] = {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm", ".localalias", ".clone"};
@@ -254,7 +252,7 @@ static bool at_clone_suffix(const struct shortening *s)
 	return false;
 }
 
-/* Whether WORD, and not the end of a longer one, was just copied. */
+/* Whether WORD was just copied, as a whole word. */
 static bool after_word(const struct shortening *s, const char *word)
 {
 	size_t length = strlen(word);
@@ -262,7 +260,7 @@ static bool after_word(const struct shortening *s, const char *word)
 	       (s->length == length || !is_word(s->out[s->length - length - 1]));
 }
 
-/* Copies the name's words and the colons between them up to what needs a closer look. */
+/* Copies words and the colons between them, up to the next character that needs a closer look. */
 static void keep_words(struct shortening *s)
 {
 	size_t length = 0;
@@ -324,7 +322,7 @@ static void step(struct shortening *s)
 
 const char *cairn_name_shorten(struct cairn_arena *arena, const char *name)
 {
-	/* Nearly all names of C have nothing to leave out. */
+	/* Nearly all C names have nothing to leave out. */
 	if (!name[strcspn(name, "<({[ .")])
 		return name;
 	char usual[4096];

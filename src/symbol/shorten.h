@@ -1,7 +1,7 @@
 /* shorten.h - the short form of a function's name: what a person calls it.
  *
- * Parameters, return types, qualifiers and clone suffixes go; template and generic arguments become <...>, so that it
- * stays visible what was generic. What Rust puts in front of a method stays, since without it the name says nothing:
+ * Parameters, return types, qualifiers and clone suffixes are dropped. Template and generic arguments become <...>, so the name still shows
+ * that it is generic. The type or trait that Rust puts before a method stays, because the name means nothing without it:
  *
  *   std::vector<int, std::allocator<int> >::push_back(int const&)   std::vector<...>::push_back
  *   <alloc::vec::Vec<T> as core::clone::Clone>::clone               <alloc::vec::Vec<...> as core::clone::Clone>::clone

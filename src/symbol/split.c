@@ -1,4 +1,4 @@
-/* split.c - finding .dwo files, and the package index of .dwp files (DWARF 5, 7.3.5.3).
+/* split.c - finds .dwo files, and reads the package index of .dwp files (DWARF 5, 7.3.5.3).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/split.h"
 
@@ -14,12 +14,12 @@ struct part {
 	struct cairn_dwarf dwarf;
 	struct cairn_elf *elf; /* owned; NULL for a part of the package */
 	uint64_t id;
-	bool fits;     /* the unit of that id is in it */
-	uint64_t unit; /* and this is where */
-	bool missed; /* written down as not there, or not fitting */
+	bool fits;     /* it contains the unit with that id */
+	uint64_t unit; /* where the unit starts */
+	bool missed; /* already recorded as missing or not matching */
 };
 
-/* More than any program has units; each is a file to look for. */
+/* More units than any program has; each means a file to search for. */
 enum { most_parts = 1 << 18 };
 enum { most_sought = 1000, most_units = 1 << 24 };
 
@@ -30,7 +30,7 @@ struct cairn_split {
 	struct cairn_map index; /* from id to part */
 	struct part **parts;
 	size_t count, capacity;
-	uint64_t units_left; /* how many may still be looked at: a hostile file could have every unit seek itself among all others */
+	uint64_t units_left; /* how many may still be read: in a hostile file, every unit could search for itself among all others */
 	struct cairn_arena arena; /* of the paths below */
 	const char *sought[most_sought];
 	size_t sought_count;
@@ -61,7 +61,7 @@ void cairn_split_free(struct cairn_split *split)
 	free(split);
 }
 
-/* Section identifiers of the index: the same numbers mean different sections in version 2 (GNU) and version 5. */
+/* Section identifiers of the index. The same number means different sections in version 2 (GNU) and version 5. */
 static int section_of(uint32_t version, uint32_t identifier)
 {
 	static const int8_t gnu[] = {-1, CAIRN_DWARF_INFO, -1, CAIRN_DWARF_ABBREV, CAIRN_DWARF_LINE, -1, CAIRN_DWARF_STR_OFFSETS, -1, -1};
@@ -90,7 +90,7 @@ static bool open_index(struct package_index *index, const struct cairn_elf *pack
 	*index = (struct package_index){.bytes = cairn_elf_named(package, ".debug_cu_index"), .layout = package->layout};
 	struct cairn_cursor in = cairn_layout_cursor(index->layout, index->bytes);
 	index->version = cairn_cursor_u32(&in);
-	if (index->layout.big_endian && index->version == 5 << 16) /* in version 5 two bytes of it are padding, and zero */
+	if (index->layout.big_endian && index->version == 5 << 16) /* in version 5, two bytes of the field are padding, which is zero */
 		index->version = 5;
 	index->columns = cairn_cursor_u32(&in);
 	index->units = cairn_cursor_u32(&in);
@@ -100,7 +100,7 @@ static bool open_index(struct package_index *index, const struct cairn_elf *pack
 	       (index->slots & (index->slots - 1)) == 0 && tables <= cairn_cursor_left(&in);
 }
 
-/* The row of ID, from 1; 0 when it is not there. */
+/* The row of ID, counted from 1; 0 if it is not there. */
 static uint32_t find_row(const struct package_index *index, uint64_t id)
 {
 	uint64_t mask = index->slots - 1, slot = id & mask, step = ((id >> 32) & mask) | 1;
@@ -159,7 +159,7 @@ static bool open_from_package(struct cairn_split *split, struct part *part)
 	return narrow(part, &index, row);
 }
 
-/* The folder of the binary, with a slash at its end; empty for the current one. */
+/* The folder of the binary, ending in a slash; empty for the current folder. */
 static const char *binary_folder(const struct cairn_split *split, struct cairn_arena *arena)
 {
 	const char *binary = split->places.binary ? split->places.binary : "";
@@ -178,7 +178,7 @@ static void add_candidate(struct candidates *candidates, const char *folder, con
 	candidates->paths[candidates->count++] = cairn_arena_format(candidates->arena, "%s%s%s", folder, joint, path);
 }
 
-/* NAME and, when that has folders of its own, its last part, in FOLDER: files are copied with their folders or without. */
+/* Adds NAME in FOLDER and, if NAME has folders of its own, its last part in FOLDER: files are copied with their folders or without. */
 static void add_copies(struct candidates *candidates, const char *folder, const char *joint, const char *name)
 {
 	size_t folders = cairn_path_folder(name);
@@ -188,7 +188,7 @@ static void add_copies(struct candidates *candidates, const char *folder, const 
 		add_candidate(candidates, folder, joint, name + folders);
 }
 
-/* Where the file of SKELETON may lie. */
+/* The paths at which the file of SKELETON may be. */
 static struct candidates list_candidates(const struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_arena *arena)
 {
 	const struct cairn_split_places *places = &split->places;
@@ -226,8 +226,8 @@ static bool find_unit(struct cairn_split *split, struct part *part, const struct
 	return part->fits;
 }
 
-/* Opens the first candidate that fits. The folder the program was built in may have been built in again, while the files that
- * belong to it lie beside it; so one that does not fit is kept only when there is no other. */
+/* Opens the first candidate that matches. The build folder may contain a newer build, while the files of this one are beside the binary; so
+ * a file that does not match is kept only if no other does. */
 static void open_file(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
 {
 	struct cairn_arena arena = {0};
@@ -245,7 +245,7 @@ static void open_file(struct cairn_split *split, struct part *part, const struct
 	cairn_arena_free(&arena);
 }
 
-/* Writes down where PART, which does not fit or is not there, was looked for. */
+/* Records where PART, which is missing or does not match, was searched for. */
 static void miss(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
 {
 	pthread_mutex_lock(&split->lock);
@@ -281,8 +281,7 @@ static struct part *open_part(struct cairn_split *split, const struct cairn_unit
 	return part;
 }
 
-/* The part with the skeleton's id, opened when it is met first. An id that leads nowhere is remembered too. NULL when there have
- * been too many. */
+/* The part with the skeleton's id, opened on first use. An id without a file is remembered too. NULL if there are too many parts. */
 static struct part *find_part(struct cairn_split *split, const struct cairn_unit *skeleton)
 {
 	pthread_mutex_lock(&split->lock);

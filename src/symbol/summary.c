@@ -1,4 +1,4 @@
-/* summary.c - what could not be named, how much of the profile that is, and why.
+/* summary.c - reports what could not be named, what share of the profile that is, and why.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/path.h"
 #include "symbol/allocator.h"
@@ -16,7 +16,7 @@ static int heaviest_first(const void *a, const void *b)
 	return (x->unnamed < y->unnamed) - (x->unnamed > y->unnamed);
 }
 
-/* The code that calls main lies beneath every stack; nobody misses its name. */
+/* The code that calls main is at the bottom of every stack, and its name is of no interest. */
 static bool is_start(const struct cairn_sample *sample, uint32_t depth)
 {
 	enum { start_frames = 2 };

@@ -1,4 +1,4 @@
-/* symbolize.c - a job for each module: cheap ones are answered from the cache, the rest by all processors.
+/* symbolize.c - makes a job for each module, answers what it can from the cache, and looks up the rest on all processors.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symbolize.h"
 
@@ -16,14 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One module's work. Arrays are parallel: a location, its link-time address. */
+/* The work for one module. The arrays of locations and of their link-time addresses are parallel. */
 struct job {
 	uint32_t module;
-	size_t count;        /* of locations whose address is known */
-	size_t outside;      /* of those that lie in no segment of the file */
+	size_t count;        /* number of locations with a known address */
+	size_t outside;      /* number of those that are in no segment of the file */
 	uint32_t *locations;
 	uint64_t *addresses;
-	uint64_t *missing; /* addresses the cache does not know, ascending, each once */
+	uint64_t *missing; /* addresses that are not in the cache, ascending, each once */
 	size_t missing_count;
 	struct cairn_binary binary;
 	struct cairn_cache_key key;
@@ -32,7 +32,7 @@ struct job {
 	struct cairn_answers answers; /* from `cached`, then from `block` */
 	struct cairn_file cached;
 	struct cairn_buffer block;
-	struct cairn_arena arena; /* what a worker makes */
+	struct cairn_arena arena; /* for what a worker makes */
 	const char *problem;
 	const char *cache_problem;
 };
@@ -46,12 +46,12 @@ struct work {
 	bool has_cache;
 	struct job *jobs;
 	size_t job_count;
-	struct job **slow; /* jobs with something missing, the largest first */
+	struct job **slow; /* jobs with missing addresses, largest first */
 	size_t slow_count;
 	struct cairn_ticker ticker;
 };
 
-/* Sorts the locations that need a name into jobs by module. Those in no module at all are only counted. */
+/* Groups the locations that need a name into jobs by module. Those in no module are only counted. */
 static size_t collect(struct work *work)
 {
 	const struct cairn_profile *profile = work->profile;
@@ -87,7 +87,7 @@ static size_t collect(struct work *work)
 	return homeless;
 }
 
-/* Where the module's code begins, as far as the profile knows: the lowest place of it that was mapped. */
+/* The lowest file offset of the module that was mapped: where its code begins, as far as the profile tells. */
 static uint64_t lowest_offset(const struct cairn_profile *profile, uint32_t module)
 {
 	uint64_t lowest = UINT64_MAX;
@@ -97,7 +97,7 @@ static uint64_t lowest_offset(const struct cairn_profile *profile, uint32_t modu
 	return lowest;
 }
 
-/* Turns file offsets into link-time addresses, and drops locations that have none. */
+/* Turns file offsets into link-time addresses, and drops the locations that have none. */
 static void place(struct work *work, struct job *job)
 {
 	struct cairn_profile *profile = work->profile;
@@ -127,7 +127,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What the cache does not know. */
+/* Lists the addresses that are not in the cache. */
 static void list_missing(struct work *work, struct job *job)
 {
 	size_t count = 0, kept = 0;
@@ -173,7 +173,8 @@ static const char *remember(struct job *job, const char *text)
 	return cairn_arena_text(&job->arena, cairn_bytes_of(text));
 }
 
-/* All that was looked at: the files that were found first, then those that the debug information itself spoke of in vain. */
+/* Records every path that was examined: first the files that were found, then those that the debug information named but that are
+ * missing. */
 static void set_probes(struct job *job, const struct cairn_debug *debug, const struct cairn_symbols *symbols,
 		       struct cairn_answers_origin *origin)
 {
@@ -188,7 +189,7 @@ static void set_probes(struct job *job, const struct cairn_debug *debug, const s
 	origin->probe_count = debug->probe_count + count;
 }
 
-/* Looks the missing addresses up and makes a new block of the old answers and theirs. */
+/* Looks up the missing addresses, and makes a new block from the old and new answers. */
 static void look_up(struct job *job, const struct cairn_debug *debug)
 {
 	struct cairn_symbols *symbols = cairn_symbols_open(&debug->files);
@@ -225,7 +226,8 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 	cairn_symbols_close(symbols);
 }
 
-/* Answers that miss something a server may have tomorrow, or another run's memory allows, are not kept: no probe would tell. */
+/* Incomplete answers are not stored if a server may have the missing file later, or if another run may have more memory: no probe would
+ * show that they are out of date. */
 static bool is_worth_keeping(const struct work *work, const struct job *job)
 {
 	return job->has_answers && work->has_cache && !job->lacked_room && !(work->options->find.debuginfod && job->answers.note);
@@ -277,7 +279,7 @@ static void run_all_slow(struct work *work)
 	cairn_ticker_stop(&work->ticker);
 }
 
-/* Numbers of a block -> numbers of the profile; CAIRN_NONE where not asked for yet. */
+/* Maps the numbers of a block to those of the profile; CAIRN_NONE for those not used yet. */
 struct translation {
 	struct cairn_profile *profile;
 	const struct job *job;
@@ -291,7 +293,7 @@ static uint32_t profile_string(struct translation *to, uint32_t id)
 	return to->strings[id];
 }
 
-/* A place whose line is known but not its function is called by where it lies. */
+/* A function known only by its line is named by module and address. */
 static uint32_t nameless_function(struct translation *to, struct cairn_function *function, uint64_t address)
 {
 	struct cairn_profile *profile = to->profile;
@@ -328,7 +330,7 @@ static void name_location(struct translation *to, uint32_t location, uint64_t ad
 	}
 }
 
-/* Gives the job's locations their names. Returns how many have none. */
+/* Names the locations of the job. Returns the number of locations without a name. */
 static size_t fill(struct work *work, struct job *job)
 {
 	if (!job->has_answers)

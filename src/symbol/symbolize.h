@@ -42,7 +42,7 @@ struct cairn_symbolize_report {
 	uint32_t value; /* which value was weighed */
 };
 
-/* The part of a profile that somebody looks at. */
+/* The part of a profile that a report shows. */
 struct cairn_symbolize_scope {
 	const uint32_t *samples; /* their numbers; NULL for the first SAMPLE_COUNT */
 	size_t sample_count;

@@ -1,4 +1,4 @@
-/* symtab.c - symbol tables are read through once for a whole batch; nothing is sorted or kept.
+/* symtab.c - reads a symbol table once for a whole batch, without sorting or keeping it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symtab.h"
 
@@ -6,8 +6,8 @@
 
 #include <elf.h>
 
-/* Of several names for one place: one with a size before one without, a function's before an untyped one, what others link to before what
- * is private; and of equals the one with fewer underscores, which is the one people know. */
+/* Ranks the names of one address: with a size before without, a function before an untyped symbol, public before private. Among equals, the
+ * name with fewer underscores is the one that people know. */
 static uint8_t rank_of(const struct cairn_elf_symbol *symbol)
 {
 	uint8_t rank = symbol->size == 0 ? 0 : symbol->type == STT_NOTYPE ? 3 : 6;
@@ -16,7 +16,7 @@ static uint8_t rank_of(const struct cairn_elf_symbol *symbol)
 	return symbol->binding == STB_WEAK ? rank + 1 : rank;
 }
 
-/* How many underscores NAME starts with; more than a few are not counted. */
+/* The number of underscores at the start of NAME, up to a few. */
 static size_t underscores(const char *name)
 {
 	size_t count = 0;
@@ -39,8 +39,8 @@ static bool is_function(const struct cairn_elf_symbol *symbol)
 	return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
 }
 
-/* What SYMBOL names; nothing when it is not code. A function without a size names at least the address it is at; private labels are
- * places inside of functions. */
+/* The addresses that SYMBOL names; none if it is not code. A function without a size names at least its own address; private labels are
+ * inside functions. */
 static struct cairn_range covered_by(const struct cairn_elf_symbol *symbol)
 {
 	if (!symbol->name[0] || (!is_function(symbol) && symbol->type != STT_NOTYPE))
@@ -49,13 +49,13 @@ static struct cairn_range covered_by(const struct cairn_elf_symbol *symbol)
 	return (struct cairn_range){symbol->address, symbol->address + size};
 }
 
-/* The last function that starts at or before an address, whether it covers that or not. */
+/* The last function that starts at or before an address, whether or not it covers the address. */
 struct nearest {
 	struct cairn_symtab_match match;
-	uint64_t end; /* how far it reaches, when it has no size */
+	uint64_t end; /* the latest address at which it ends, if it has no size */
 };
 
-/* Where a symbol without a size ends at the latest; 0 when it has a size, or is not in a section of code. */
+/* The latest address at which a symbol without a size can end; 0 if it has a size, or is not in a code section. */
 static uint64_t farthest(const struct cairn_elf *elf, const struct cairn_elf_symbol *symbol)
 {
 	if (symbol->size || symbol->section >= elf->section_count || !(elf->sections[symbol->section].flags & SHF_EXECINSTR))
@@ -63,7 +63,8 @@ static uint64_t farthest(const struct cairn_elf *elf, const struct cairn_elf_sym
 	return elf->sections[symbol->section].address + elf->sections[symbol->section].size;
 }
 
-/* Each function is nearest to the first address that is not before it, and so to those behind, until another comes. */
+/* A function is recorded as nearest to the first address at or after its start; extend_nearest passes it on to later addresses, up to the
+ * next function. */
 static void see_start(const struct cairn_elf *elf, const struct cairn_elf_symbol *symbol, struct cairn_symtab_match match,
 	struct nearest *nearest)
 {
@@ -86,14 +87,14 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 {
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
 	struct cairn_elf_symbol symbol;
-	/* An address has a dozen names at most; a hostile table could give each a million. */
+	/* An address has at most a dozen names; a hostile table could give each address a million. */
 	size_t left = 1000 * count + symbols.entries.length;
 	const char *file = NULL;
 	struct cairn_arena scratch = {0};
 	bool extends = strcmp(table, ".dynsym") != 0 && symbols.entries.length;
 	struct nearest *nearest = extends ? cairn_arena_zero(&scratch, count, sizeof *nearest) : NULL;
 	while (cairn_elf_symbols_next(&symbols, &symbol)) {
-		/* The private symbols of a file come after its name; the public ones of all files at the end. */
+		/* The private symbols of a file follow the file's name; the public symbols of all files are at the end. */
 		if (symbol.type == STT_FILE)
 			file = symbol.name[0] ? symbol.name : NULL;
 		struct cairn_range range = covered_by(&symbol);

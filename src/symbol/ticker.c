@@ -1,4 +1,4 @@
-/* ticker.c - a thread that sleeps, looks, and tells.
+/* ticker.c - a thread that sleeps, and then reports the progress.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/ticker.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct cairn_ticker {
-	void (*progress)(void *context, size_t done, size_t total, const char *what); /* NULL if nobody listens */
+	void (*progress)(void *context, size_t done, size_t total, const char *what); /* NULL for no reports */
 	void *context;
 	size_t done, total;
 	const char *what; /* borrowed; outlives the ticker */
@@ -20,7 +20,7 @@ struct cairn_ticker {
 
 /* Calls PROGRESS from a separate thread: first after half a second, then ten times a second. */
 void cairn_ticker_start(struct cairn_ticker *ticker, size_t total, void (*progress)(void *, size_t, size_t, const char *), void *context);
-/* From any thread: what is being worked on, and that this much more is done. */
+/* Any thread may call these: WHAT is now being worked on, and DONE more items are finished. */
 void cairn_ticker_say(struct cairn_ticker *ticker, const char *what);
 void cairn_ticker_add(struct cairn_ticker *ticker, size_t done);
 /* Ends the thread. If PROGRESS was called at all, it is called one last time with everything done. */

@@ -71,7 +71,7 @@ bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_
 	       (unit->encoding.address_size == 8 || unit->encoding.address_size == 4);
 }
 
-/* Where tables of a version 5 unit start when the root does not say: after the first header of the section. */
+/* Version 5: where a unit's tables start if the root does not say so, which is after the first header of each section. */
 static void set_default_bases(struct cairn_unit *unit)
 {
 	if (unit->encoding.version < 5)
@@ -173,7 +173,7 @@ bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *ca
 	return true;
 }
 
-/* The number at BASE + INDEX * SIZE of the section NAME. */
+/* Reads the number at BASE + INDEX * SIZE of section NAME. */
 static bool read_indexed(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section name, uint64_t base, uint64_t index, unsigned size,
 	uint64_t *number)
 {
@@ -226,7 +226,7 @@ struct cairn_units {
 	pthread_mutex_t lock;
 	struct cairn_unit **items; /* by offset */
 	size_t count, capacity;
-	uint64_t next; /* where the unit after the last one starts; 0 once there is none */
+	uint64_t next; /* where the next unit starts; 0 if there are no more */
 	bool started;
 	struct cairn_arena arena;
 	struct cairn_abbrev_cache cache;

@@ -43,7 +43,7 @@ bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_
 /* Reads the root entry. False when it cannot be read. */
 bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *cache);
 
-/* Whether the unit can contain code: it has not only types, and is no part that other units import. */
+/* Whether the unit can contain code: it is neither a type unit nor a partial unit that others import. */
 static inline bool cairn_unit_has_code(const struct cairn_unit *unit)
 {
 	return unit->type != DW_UT_type && unit->type != DW_UT_split_type && unit->type != DW_UT_partial;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions of libc that allocate what they return or need, without the underscores and __GI_ that its own calls have. Sorted. */
+/* Functions of libc that allocate what they return or need, without the underscores and __GI_ of its internal names. Sorted. */
 static const char *const of_libc[] = {
 	"allocate_and_init", "allocate_dtv", "allocate_stack", "asprintf", "dl_allocate_tls", "fdopen", "fdopendir", "fopen", "fopen64",
 	"fopen_internal", "freopen", "getaddrinfo", "getcwd", "getdelim", "getline", "glob", "hcreate", "hcreate_r", "open_memstream",
@@ -16,8 +16,8 @@ static const char *const of_libc[] = {
 	"tls_get_addr", "tls_get_addr_slow", "tls_get_addr_tail", "tsearch", "update_get_addr", "vasprintf", "vasprintf_internal", "wcsdup",
 };
 
-/* How the names of standard libraries and of the containers that everybody uses begin. Their functions call the program's own only through
- * what the program gave them, and then that is the first frame. */
+/* How names in standard libraries and widely used containers begin. They call the program's own code only through callbacks, and then the
+ * callback is the first frame outside them. */
 static const char *const of_languages[] = {
 	"std::", "__gnu_cxx::", "boost::container::", "absl::container_internal::", /* C++ */
 	"alloc::", "<alloc::", "core::", "<core::", "<std::", "hashbrown::", "<hashbrown::", "smallvec::", "<smallvec::", "indexmap::",
@@ -40,7 +40,7 @@ static bool is_of_libc(const char *name)
 	return bsearch(name, of_libc, sizeof of_libc / sizeof *of_libc, sizeof *of_libc, compare) != NULL;
 }
 
-/* What a standard library says of a type that is no program's own: <u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem. */
+/* Whether NAME is a standard trait implemented for a built-in type: <u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem. */
 static bool is_of_plain_type(const char *name)
 {
 	static const char *const crates[] = {"alloc::", "core::", "std::", "<["};
@@ -61,7 +61,7 @@ static bool is_of_language(const char *name)
 	return false;
 }
 
-/* What follows the last :: outside of brackets. */
+/* The part after the last :: outside brackets. */
 static const char *last_part(const char *name)
 {
 	const char *last = name;

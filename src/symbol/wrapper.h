@@ -1,7 +1,7 @@
 /* wrapper.h - functions that allocate memory on behalf of their callers.
  *
  * strdup, the growth of std::vector, Vec::with_capacity or a program's own zmalloc stand between the allocator and the code that wanted
- * memory. Views that fold wrappers charge their memory to the first caller that is no wrapper. This file alone decides which functions
+ * memory. Views that fold wrappers charge their memory to the first caller that is not a wrapper. This file alone decides which functions
  * are wrappers: by tables for libc and the standard libraries of C++ and Rust, by patterns for a program's own.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_WRAPPER_H

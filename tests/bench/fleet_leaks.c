@@ -36,7 +36,8 @@ int main(int argc, char **argv)
 		seed = strtoull(argv[3], NULL, 10);
 	else if (getrandom(&seed, 4, 0) != 4)
 		seed = (uint64_t)time(NULL);
-	printf("seed %llu, %d fleets a row, %zu instances, %d dumps each of %d paths, period 512 KiB\n%-24s %6s %6s %8s %6s %6s %7s %10s %10s "
+	printf("seed %llu, %d fleets a row, %zu instances, %d dumps each of %d paths, period 512 KiB\n%-24s %6s %6s %8s %6s %6s %7s %10s "
+	       "%10s "
 	       "%5s\n",
 	       (unsigned long long)(seed & 0xffffffff), runs, instances, dumps, path_count, "situation", "found", "first", "release",
 	       "rate", "right", "alarms", "said/true", "instances", "new");

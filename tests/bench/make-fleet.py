@@ -93,12 +93,17 @@ def value(i, k, t, hours, whole):
     return f"{held} + (CASE WHEN {k} = 0 AND {i} % 2 = 1 THEN {whole(f'{2000000 * hours:.0f} * {load}')} ELSE 0 END)"
 
 
+def total(i, whole):
+    """What instance I holds, about."""
+    return whole(f"45000000000 * (1 + ({i} * 7 % 10) / 5.0)")
+
+
 def columns(times, base, cohort, instance, stack, k, whole, with_samples):
     """What to insert, time by time: a table and the columns of a row of it."""
     for t, at in enumerate(times):
         held = value(instance, k, t, (at - times[0]) / HOUR, whole)
         if t == 0 or at // HOUR != times[t - 1] // HOUR:
-            yield "hourly", f"{base} + {instance}, {cohort}, {at // HOUR}, {stack}, {at * 10**9}, {held}, 4096.0"
+            yield "hourly", f"{base} + {instance}, {cohort}, {at // HOUR}, {stack}, {at * 10**9}, {held}, {total(instance, whole)}, 4096.0"
         if with_samples:
             yield "samples", f"{base} + {instance}, {at * 10**9}, {stack}, {held}, ({held}) / 4096.0, ({held}) / {PERIOD}.0, 0.0, 0.0"
 

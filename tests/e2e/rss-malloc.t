@@ -56,4 +56,15 @@ lines = {line["key"]: line["bytes"] >> 20 for line in json.loads(subprocess.run(
 print(lines); sys.exit(not 100 < lines["free"] + lines["thread_caches"] < 300)' "$cairn" rss --json "$pid"
 	end
 done
+
+# A service that forks while its malloc is asked: what the agent has of a stream then is not written by the child when that exits.
+${CC:-cc} -O1 -g -shared -fPIC -DALLOCATOR tests/e2e/asked-host.c -o "$scratch/libasked.so" 2>"$scratch/log" &&
+	${CC:-cc} -O1 -g tests/e2e/asked-host.c -o "$scratch/service" "$scratch/libasked.so" 2>"$scratch/log" || broken 'the service does not build'
+service
+wait_for 20 has_agent "$pid"
+curl -s -m 60 --unix-socket "$sockets/$pid.sock" -o "$scratch/asked" http://localhost/cairn/memory
+is "$(tail -n 1 "$scratch/out")" 'child 0' 'a child that is forked while the allocator is asked, and exits, does so in peace'
+is "$(sed -n 's/^# cairn malloc[.]//p' "$scratch/asked" | tr '\n' ';')" \
+	'kind glibc;system 900000;used 888000;free 5000;top 5000;fast 7000;mapped 0;arenas 1;' 'and the answer is whole'
+end
 done_testing

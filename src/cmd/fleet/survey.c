@@ -11,9 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Instances are looked at in *slots*: hours, as far as the store has them, or as many of them apart as it takes; and where there are too few
- * hours, times of at least ten minutes, of which each has a whole snapshot. */
-enum { slots_most = 25, short_slots_most = 13, slots_least = 6, points_least = 3 };
+/* Instances are looked at in *slots*: hours, as far as the store has them, or as many of them apart as it takes; and where there are too
+ * few hours, times of at least ten minutes, of which each has a whole snapshot. */
+enum { slots_most = 25, hours_least = 12, short_slots_most = 13, slots_least = 6, points_least = 3 };
 static const int64_t hour_ns = 3600 * (int64_t)CAIRN_SECOND_NS, whole_ns = 600 * (int64_t)CAIRN_SECOND_NS;
 /* Values of one call path at one time: so many are looked at one by one. */
 static const size_t cells_most = 400000;
@@ -24,8 +24,9 @@ enum { rose_together = 24, rose_alone = 12, rose_bytes = 12, largest = 32, measu
 struct release {
 	uint64_t cohort;
 	size_t early, late; /* slots to compare */
-	struct cairn_hourly_change *changes;
-	size_t change_count;
+	size_t instances; /* that have both */
+	struct cairn_hourly_sum *sums[2]; /* at these */
+	size_t sum_count[2];
 };
 
 /* One call path, by its names: all stacks and releases together. */
@@ -76,7 +77,7 @@ static bool choose_slots(struct survey *survey)
 		last = to > last ? to : last;
 	}
 	set_slots(survey, hour_ns, first, last, slots_most);
-	survey->hourly = survey->slot_count >= slots_least && cairn_hourly_reaches(survey->store, first);
+	survey->hourly = survey->slot_count >= hours_least && cairn_hourly_reaches(survey->store, first);
 	if (!survey->hourly) {
 		int64_t width = (last - first) / (short_slots_most - 1);
 		set_slots(survey, width > whole_ns ? width : whole_ns, first, last, short_slots_most + 1);
@@ -222,10 +223,12 @@ static bool compare_slots(struct survey *survey, struct cairn_error *error)
 		if (release->early == release->late)
 			continue;
 		uint32_t both = (uint32_t)1 << release->early | (uint32_t)1 << release->late;
-		make_question(survey, both, r, both, &asked);
-		good = cairn_hourly_compare(survey->store, &asked.question, survey->slots[release->late] * survey->width_ns,
-					    &release->changes, &release->change_count, error);
-		free_question(&asked);
+		for (int late = 0; good && late < 2; late++) {
+			make_question(survey, (uint32_t)1 << (late ? release->late : release->early), r, both, &asked);
+			release->instances = asked.question.instance_count;
+			good = cairn_hourly_sums(survey->store, &asked.question, &release->sums[late], &release->sum_count[late], error);
+			free_question(&asked);
+		}
 	}
 	return good;
 }
@@ -233,18 +236,19 @@ static bool compare_slots(struct survey *survey, struct cairn_error *error)
 static void list_stacks(struct survey *survey)
 {
 	for (size_t r = 0; r < survey->release_count; r++)
-		for (size_t i = 0; i < survey->releases[r].change_count; i++) {
-			const struct cairn_hourly_change *change = &survey->releases[r].changes[i];
-			uint32_t *at = cairn_map_at(&survey->stack_at, change->stack);
-			if (*at == CAIRN_NONE) {
-				*at = (uint32_t)survey->stack_count;
-				cairn_array_room(survey->stacks, survey->stack_count, survey->stack_capacity);
-				cairn_array_room(survey->held, survey->stack_count, survey->held_capacity);
-				survey->held[survey->stack_count] = 0;
-				survey->stacks[survey->stack_count++] = change->stack;
+		for (int late = 0; late < 2; late++)
+			for (size_t i = 0; i < survey->releases[r].sum_count[late]; i++) {
+				const struct cairn_hourly_sum *sum = &survey->releases[r].sums[late][i];
+				uint32_t *at = cairn_map_at(&survey->stack_at, sum->stack);
+				if (*at == CAIRN_NONE) {
+					*at = (uint32_t)survey->stack_count;
+					cairn_array_room(survey->stacks, survey->stack_count, survey->stack_capacity);
+					cairn_array_room(survey->held, survey->stack_count, survey->held_capacity);
+					survey->held[survey->stack_count] = 0;
+					survey->stacks[survey->stack_count++] = sum->stack;
+				}
+				survey->held[*at] += late ? sum->bytes : 0;
 			}
-			survey->held[*at] += change->late;
-		}
 }
 
 /* Gives each stack its call path, as the view shows it. */
@@ -260,35 +264,54 @@ static void find_paths(struct survey *survey, struct cairn_view *view, struct ca
 	survey->candidates = cairn_array_zero(paths->count, sizeof *survey->candidates);
 }
 
+/* How much further above the mean the largest share of a stack lies late than early, in deviations of the early ones. */
+static double distance_of(const struct cairn_hourly_sum *early, const struct cairn_hourly_sum *late, double instances)
+{
+	double before = early->shares / instances, after = late->shares / instances;
+	double deviation = sqrt(fmax(0, early->squares / instances - before * before));
+	double rise = (late->most - after) - (early->most - before);
+	return rise > 0 ? rise / fmax(deviation, 1e-3 * after) : 0;
+}
+
 /* Adds up the changes of each call path, release by release, and keeps the most of each measure. */
 static void measure(struct survey *survey)
 {
-	double *early = cairn_array_new(survey->candidate_count, sizeof *early);
-	double *late = cairn_array_new(survey->candidate_count, sizeof *late);
+	double *sums[2] = {cairn_array_new(survey->candidate_count, sizeof **sums),
+			   cairn_array_new(survey->candidate_count, sizeof **sums)};
 	for (size_t r = 0; r < survey->release_count; r++) {
 		const struct release *release = &survey->releases[r];
-		memset(early, 0, survey->candidate_count * sizeof *early);
-		memset(late, 0, survey->candidate_count * sizeof *late);
-		for (size_t i = 0; i < release->change_count; i++) {
-			uint32_t path = survey->path_of[cairn_map_get(&survey->stack_at, release->changes[i].stack)];
-			if (path == CAIRN_NONE)
-				continue;
-			early[path] += release->changes[i].early;
-			late[path] += release->changes[i].late;
-			survey->candidates[path].measure[1] = fmax(survey->candidates[path].measure[1], release->changes[i].furthest);
+		static const struct cairn_hourly_sum nothing = {0};
+		size_t before = 0;
+		for (int late = 0; late < 2; late++) {
+			memset(sums[late], 0, survey->candidate_count * sizeof **sums);
+			for (size_t i = 0; i < release->sum_count[late]; i++) {
+				const struct cairn_hourly_sum *sum = &release->sums[late][i], *early = &nothing;
+				uint32_t path = survey->path_of[cairn_map_get(&survey->stack_at, sum->stack)];
+				if (path == CAIRN_NONE)
+					continue;
+				sums[late][path] += sum->bytes;
+				if (!late)
+					continue;
+				while (before < release->sum_count[0] && release->sums[0][before].stack < sum->stack)
+					before++;
+				if (before < release->sum_count[0] && release->sums[0][before].stack == sum->stack)
+					early = &release->sums[0][before];
+				double *alone = &survey->candidates[path].measure[1];
+				*alone = fmax(*alone, distance_of(early, sum, (double)release->instances));
+			}
 		}
 		for (size_t i = 0; i < survey->candidate_count; i++) {
 			struct candidate *candidate = &survey->candidates[i];
-			double rise = late[i] - early[i];
+			double rise = sums[1][i] - sums[0][i];
 			if (rise > 0) {
-				candidate->measure[0] = fmax(candidate->measure[0], rise * rise / (early[i] + late[i]));
+				candidate->measure[0] = fmax(candidate->measure[0], rise * rise / (sums[0][i] + sums[1][i]));
 				candidate->measure[2] = fmax(candidate->measure[2], rise);
 			}
-			candidate->measure[3] += late[i];
+			candidate->measure[3] += sums[1][i];
 		}
 	}
-	free(early);
-	free(late);
+	free(sums[0]);
+	free(sums[1]);
 }
 
 struct ranked {
@@ -515,8 +538,10 @@ bool cairn_fleet_survey(struct cairn_store *store, const struct cairn_store_proc
 		if (good && *done)
 			good = compare_slots(&survey, error) && look_closer(&survey, fleet, error);
 	}
-	for (size_t i = 0; i < survey.release_count; i++)
-		free(survey.releases[i].changes);
+	for (size_t i = 0; i < survey.release_count; i++) {
+		free(survey.releases[i].sums[0]);
+		free(survey.releases[i].sums[1]);
+	}
 	free(survey.releases);
 	free(survey.seen);
 	free(survey.release_of);

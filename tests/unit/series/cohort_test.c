@@ -37,7 +37,8 @@ int main(void)
 	/* The load of all instances moves as one: what each path does is one observation, however many instances share it. */
 	expect((struct cell){"a slow leak while the load goes up and down", 4e6, 1, 0, tide_wave, false}, true);
 	is_int(simulate((struct cell){"", 0, 1, 0, tide_none, false}, few).alarms, 0, "no leak, no alarm, though caches fill");
-	is_int(simulate((struct cell){"", 0, 1, 0, tide_none, true}, few).alarms, 0, "nor while instances are restarted one after the other");
+	is_int(simulate((struct cell){"", 0, 1, 0, tide_none, true}, few).alarms, 0,
+	       "nor while instances are restarted one after the other");
 	is_int(simulate((struct cell){"", 0, 1, 0, tide_wave, false}, 2 * few).alarms, 0, "nor while the load goes up and down");
 	is_int(simulate((struct cell){"", 0, 1, 0, tide_wander, false}, 2 * few).alarms, 0, "nor while it wanders");
 	struct cairn_cohort_grid grid = cairn_cohort_grid_make(0, 10, 0, 10, 2);

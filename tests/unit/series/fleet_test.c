@@ -49,7 +49,8 @@ static struct cairn_fleet by_courses(double per_hour)
 	enum { instances = 40, points = 24 };
 	static const int64_t hour = 3600000000000;
 	sim_seed(3);
-	struct cairn_fleet fleet = {.grid = cairn_cohort_grid_make(hour, points * hour, 1, (points - 1) * hour + 1, points), .compared = 100};
+	struct cairn_fleet fleet = {.grid = cairn_cohort_grid_make(hour, points * hour, 1, (points - 1) * hour + 1, points),
+				    .compared = 100};
 	for (size_t i = 0; i < instances; i++) {
 		struct cairn_series_point at[points];
 		double values[points];
@@ -59,7 +60,8 @@ static struct cairn_fleet by_courses(double per_hour)
 			values[k] = 1e8 + 6e6 * noise + (i == 7 ? per_hour * (double)k : 0);
 		}
 		struct cairn_series series = {.points = at, .point_count = points};
-		struct cairn_fleet_course course = {cairn_strings_add_text(&fleet.stacks, "work\nmain\n"), values, {.amount = 65536, .known = true}};
+		struct cairn_fleet_course course = {
+			cairn_strings_add_text(&fleet.stacks, "work\nmain\n"), values, {.amount = 65536, .known = true}};
 		cairn_fleet_add_courses(&fleet, "1", hour - 1, &series, &course, 1);
 	}
 	cairn_fleet_judge(&fleet);
