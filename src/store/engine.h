@@ -39,11 +39,6 @@ struct cairn_store_engine {
 	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
 };
 
-struct cairn_store;
-
-/* The engine of an open store, and its *CONNECTION. */
-const struct cairn_store_engine *cairn_store_engine(const struct cairn_store *store, struct cairn_engine_connection **connection);
-
 extern const struct cairn_store_engine cairn_engine_sqlite, cairn_engine_clickhouse;
 
 #endif

@@ -3,19 +3,17 @@
 #include "store/names.h"
 
 #include "store/engine.h"
-#include "store/snapshot.h"
+#include "store/handle.h"
 
 bool cairn_store_unnamed(struct cairn_store *store, uint64_t *after, size_t most,
 			 void (*visit)(void *context, const struct cairn_unnamed_frame *frame), void *context, size_t *count,
 			 struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(1000), rows = cairn_buffer(SIZE_MAX);
-	struct cairn_engine_connection *connection;
-	const struct cairn_store_engine *engine = cairn_store_engine(store, &connection);
 	cairn_buffer_format(&statement,
 			    "SELECT frame, build_id, module, place FROM frames WHERE frame > %llu AND names = '' AND build_id <> '' "
 			    "ORDER BY frame LIMIT %zu%c", (unsigned long long)*after, most, 0);
-	bool good = engine->select(connection, statement.data, "nttn", &rows, error);
+	bool good = store->engine->select(store->connection, statement.data, "nttn", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	*count = 0;
 	while (good && cairn_cursor_left(&cursor)) {
@@ -40,11 +38,9 @@ bool cairn_store_put_names(struct cairn_store *store, struct cairn_bytes tenant,
 			   struct cairn_error *error)
 {
 	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
-	struct cairn_engine_connection *connection;
-	const struct cairn_store_engine *engine = cairn_store_engine(store, &connection);
 	*named = cairn_frames_write(profile, cairn_store_tenant(tenant), &rows);
 	bool good = *named == 0 ||
-		    engine->insert_into(connection, &cairn_tables[CAIRN_TABLE_FRAMES], cairn_buffer_bytes(&rows), error);
+		    store->engine->insert_into(store->connection, &cairn_tables[CAIRN_TABLE_FRAMES], cairn_buffer_bytes(&rows), error);
 	cairn_buffer_free(&rows);
 	return good;
 }
@@ -52,8 +48,6 @@ bool cairn_store_put_names(struct cairn_store *store, struct cairn_bytes tenant,
 bool cairn_store_named(struct cairn_store *store, const uint64_t *ids, size_t count, struct cairn_map *named, struct cairn_error *error)
 {
 	enum { at_once = 10000 };
-	struct cairn_engine_connection *connection;
-	const struct cairn_store_engine *engine = cairn_store_engine(store, &connection);
 	bool good = true;
 	for (size_t from = 0; good && from < count; from += at_once) {
 		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
@@ -61,7 +55,7 @@ bool cairn_store_named(struct cairn_store *store, const uint64_t *ids, size_t co
 		for (size_t i = from; i < count && i < from + at_once; i++)
 			cairn_buffer_format(&statement, "%s%llu", i > from ? "," : "", (unsigned long long)ids[i]);
 		cairn_buffer_format(&statement, ")%c", 0);
-		good = engine->select(connection, statement.data, "n", &rows, error);
+		good = store->engine->select(store->connection, statement.data, "n", &rows, error);
 		struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 		while (good && cairn_cursor_left(&cursor))
 			*cairn_map_at(named, cairn_row_take_number(&cursor)) = 0;

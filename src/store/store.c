@@ -68,12 +68,6 @@ void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone)
 	store->engine->heed(store->connection, gone);
 }
 
-const struct cairn_store_engine *cairn_store_engine(const struct cairn_store *store, struct cairn_engine_connection **connection)
-{
-	*connection = store->connection;
-	return store->engine;
-}
-
 /* Reads what the store says about itself. False where it has no tables. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
@@ -651,6 +645,28 @@ static bool ask_by_id(struct cairn_store *store, const char *columns, const char
 	return true;
 }
 
+/* Asks again, now and then, for frames that had no names: they may have got some. */
+static bool relearn(struct cairn_store *store, struct cairn_error *error)
+{
+	static const int64_t pause_ns = 15 * (int64_t)CAIRN_SECOND_NS;
+	const struct cairn_dictionary *dictionary = &store->dictionary;
+	struct wanted frames = {0};
+	int64_t now = cairn_clock_ns();
+	if (now < store->relearn_ns)
+		return true;
+	store->relearn_ns = now + pause_ns;
+	for (size_t i = 0; i < dictionary->frames.capacity; i++) {
+		const struct cairn_map_slot *slot = &dictionary->frames.slots[i];
+		const struct cairn_place *place = slot->used && slot->value != CAIRN_NONE ? &dictionary->places[slot->value] : NULL;
+		if (place && place->names.length == 0 && place->build_id.length > 0)
+			want(&frames, slot->key);
+	}
+	bool good = ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+			      cairn_dictionary_add_frames, error);
+	free(frames.items);
+	return good;
+}
+
 bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
 {
 	struct wanted stacks = {0}, frames = {0};
@@ -661,7 +677,8 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 			want(&stacks, samples[i].stack);
 		*at = 0;
 	}
-	bool good = ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
+	bool good = relearn(store, error) &&
+		    ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
 	cairn_map_free(&asked);
 	asked = (struct cairn_map){0};
 	/* Not only those of now: of an earlier question, the frames may have failed to come. */
@@ -681,28 +698,6 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 		store->dictionary.learned = store->dictionary.list_count;
 	cairn_map_free(&asked);
 	free(stacks.items);
-	free(frames.items);
-	return good;
-}
-
-/* Asks again, now and then, for frames that had no names: they may have got some. */
-static bool relearn(struct cairn_store *store, struct cairn_error *error)
-{
-	static const int64_t pause_ns = 15 * (int64_t)CAIRN_SECOND_NS;
-	const struct cairn_dictionary *dictionary = &store->dictionary;
-	struct wanted frames = {0};
-	int64_t now = cairn_clock_ns();
-	if (now < store->relearn_ns)
-		return true;
-	store->relearn_ns = now + pause_ns;
-	for (size_t i = 0; i < dictionary->frames.capacity; i++) {
-		const struct cairn_map_slot *slot = &dictionary->frames.slots[i];
-		const struct cairn_place *place = slot->used && slot->value != CAIRN_NONE ? &dictionary->places[slot->value] : NULL;
-		if (place && place->names.length == 0 && place->build_id.length > 0)
-			want(&frames, slot->key);
-	}
-	bool good = ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
-			      cairn_dictionary_add_frames, error);
 	free(frames.items);
 	return good;
 }
@@ -770,8 +765,8 @@ bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_pr
 			  struct cairn_error *error)
 {
 	struct stored stored = {0};
-	bool good = relearn(store, error) && ask_samples(store, process, wanted, count, &stored, error) &&
-		    cairn_store_learn(store, stored.samples, stored.count, error);
+	bool good =
+		ask_samples(store, process, wanted, count, &stored, error) && cairn_store_learn(store, stored.samples, stored.count, error);
 	for (size_t i = 0; good && i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
 		const struct cairn_stored_sample *own, *base = NULL;

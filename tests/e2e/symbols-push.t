@@ -10,7 +10,9 @@ void *volatile held;
 __attribute__((noinline)) void first_function(void) { held = malloc(1000); held = malloc(1001); }
 __attribute__((noinline)) void second_function(void) { held = malloc(2000); held = malloc(2001); }
 __attribute__((noinline)) void third_function(void) { held = malloc(3000); held = malloc(3001); }
-int main(void) { first_function(); second_function(); third_function(); }
+/* So long that a wrong guess about where the code begins would still lie within it. */
+__attribute__((noinline)) void last_function(void) { __asm__ volatile(".skip 16384, 0x90"); }
+int main(void) { first_function(); second_function(); third_function(); last_function(); }
 C
 # build NAME [OPTION...]: a program with a build-id of its own
 build() { gcc -g -O1 -fno-omit-frame-pointer -DNAME="$1" -Wl,--build-id=sha1 "${@:2}" -o "$scratch/$1" -x c - < <(cat "$scratch/app.c"; echo "char version_of_$1[] = \"$1\";") || broken 'gcc'; }
@@ -118,7 +120,7 @@ holds 'and the upload goes on' push "$scratch/other"
 is "$(metric uploads_total)" 1 'to its end'
 head -c 20000 /dev/urandom >"$scratch/noise"
 printf '\177ELF\002\001\001' | dd of="$scratch/noise" conv=notrunc status=none
-head -c 9000 "$scratch/app" >"$scratch/cut"
+head -c 12000 "$scratch/app" >"$scratch/cut"
 gcc -g -c -o "$scratch/object.o" "$scratch/app.c"
 build nameless -Wl,--build-id=none
 for bad in noise cut object.o nameless; do
