@@ -44,8 +44,10 @@ struct cairn_inflate *cairn_inflate_new(struct cairn_bytes packed, enum cairn_in
 	if (!inflate)
 		cairn_out_of_memory(sizeof *inflate);
 	inflate->data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (inflate->data == MAP_FAILED)
-		cairn_out_of_memory(size);
+	if (inflate->data == MAP_FAILED) { /* addresses are used up, as by a file of very many such sections */
+		free(inflate);
+		return NULL;
+	}
 	inflate->packed = packed;
 	inflate->kind = kind;
 	inflate->size = size;

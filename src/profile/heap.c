@@ -12,7 +12,7 @@
  *
  * Numbers are un-sampled stack by stack. A stack's own line (t*) is authoritative. The lines of its threads are rounded separately; they
  * only show how the stack is divided among threads, and are read only on request.
- * This file is longer than others because the sections after the map refer to the stacks above it by number, so one reader keeps both.
+ * Longer than other files: the sections after the map refer to the stacks above it by number, so one reader keeps both.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"

@@ -1,5 +1,7 @@
 /* fleet.c - rows of instances, matched by the names of their call paths.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * Longer than other files: instances judged each for itself, and courses added over all of them, end in the same rows and the same
+ * verdicts. SPDX-License-Identifier: Apache-2.0 */
 #include "series/fleet.h"
 
 #include "base/array.h"

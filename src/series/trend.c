@@ -1,6 +1,6 @@
 /* trend.c - verdicts.
  *
- * This file is longer than others: a verdict weighs all evidence on a path at once, and its parts (the evidence of the courses, the tests
+ * Longer than other files: a verdict weighs all evidence on a path at once, and its parts (the evidence of the courses, the tests
  * against false alarms, runs before a restart) share the thresholds at the top, which are balanced against each other.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/trend.h"

@@ -91,9 +91,11 @@ static bool ask(struct cairn_engine_connection *connection, const char *database
 		headers[header_count++] = connection->key;
 	if (rows)
 		headers[header_count++] = "Content-Encoding: gzip";
-	/* On a cluster, rows are with their shard before the answer: what was put is there for whoever asks next, through whichever
-	 * node. */
-	cairn_buffer_format(&url, "%s?max_query_size=16777216&insert_distributed_sync=1", connection->address);
+	/* Statements list instances and call paths, thousands of each. On a cluster, rows are with their shard before the answer: what was
+	 * put is there for whoever asks next, through whichever node. */
+	cairn_buffer_format(
+		&url, "%s?max_query_size=16777216&max_ast_elements=5000000&max_expanded_ast_elements=5000000&insert_distributed_sync=1",
+		connection->address);
 	if (database)
 		cairn_buffer_format(&url, "&database=%s", database);
 	if (connection->gone) {

@@ -132,8 +132,6 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	if (good && store->version > schema_version)
 		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d",
 				  (unsigned long long)store->version, schema_version);
-	cairn_row_number(&rows, setting_version);
-	cairn_row_number(&rows, schema_version);
 	if (keep_days || !store->version) {
 		cairn_row_number(&rows, setting_keep_days);
 		cairn_row_number(&rows, keep_days ? *keep_days : 0);
@@ -146,6 +144,8 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		cairn_row_number(&rows, setting_identity);
 		cairn_row_number(&rows, cairn_store_id_number(2, (uint64_t)cairn_clock_wall_ns()));
 	}
+	cairn_row_number(&rows, setting_version); /* last, so that what is stopped on the way is done again */
+	cairn_row_number(&rows, schema_version);
 	good = good && store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), error);
 	cairn_buffer_free(&rows);
 	/* Another replica, which may be the one that is asked next, has them a moment later. */

@@ -115,6 +115,9 @@ static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct 
 		prepare_zdebug(section);
 }
 
+/* More than any linker writes: a file may claim one for each 64 bytes it has, and each is a few hundred bytes of memory here. */
+enum { most_sections = 1 << 20 };
+
 static bool read_sections(struct cairn_elf *elf, const Elf64_Ehdr *header, struct cairn_error *error)
 {
 	if (header->e_shoff == 0)
@@ -128,7 +131,7 @@ static bool read_sections(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 	uint64_t count = header->e_shnum ? header->e_shnum : entry.sh_size;
 	uint64_t names_index = header->e_shstrndx == SHN_XINDEX ? entry.sh_link : header->e_shstrndx;
 	struct cairn_bytes table = {"", 0};
-	if (count <= elf->file.bytes.length / size)
+	if (count <= elf->file.bytes.length / size && count <= most_sections)
 		table = slice(elf, header->e_shoff, count * size);
 	if (table.length == 0)
 		return cairn_fail(error, "%s: its section headers lie outside the file; is it cut short?", elf->path);

@@ -58,7 +58,7 @@ for page in sorted(glob.glob(root + "/doc/*.scd")):
 attached = {}
 for page, text in examples:
     command = text.split()[1] if text.startswith("cairn ") else ""
-    if re.fullmatch(r"cairn (top|jeprof|addr2line)", text) or command in ("shell", "fleet", "collect", "store", "serve"):
+    if re.fullmatch(r"cairn (top|jeprof|addr2line)", text) or command in ("shell", "fleet", "collect", "store", "serve") or " symbols " in text:
         continue # a name alone; or tested with a terminal or a store of its own
     pid = jemalloc_engine if command in ("gdump", "stats", "dumps", "reset", "deactivate") else cairn_engine
     if command in ("attach", "detach"):

@@ -199,6 +199,7 @@ feed detach "missing$plain"
 feed serve "missing$plain"
 feed store init "sqlite:missing$plain/fleet.db"
 feed collect --store "sqlite:fleet.db" --spool "/dev/null/$plain"
+feed symbols push --to "http://127.0.0.1:9/$plain" "missing$plain"
 feed fleet services --store "sqlite:missing$plain/fleet.db"
 for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\)  .*/\1/p'); do
 	[ -n "${covered[$command]:-}" ]

@@ -118,6 +118,15 @@ is "$(status "$url/v1/symbols/$(sum "$scratch/other")?build_id=$(build_id "$scra
 like "$(cat "$scratch/answer")" '{"complete":false,"received":5000}*' 'knows how far it was'
 holds 'and the upload goes on' push "$scratch/other"
 is "$(metric uploads_total)" 1 'to its end'
+# The collector was killed when all was there, but not examined.
+gcc -g -O1 -Wl,--build-id=sha1 -DLATE -o "$scratch/late" "$scratch/app.c" -Wl,--defsym=late=1
+is "$(put "$scratch/late" 0 4000)" 200 'the first piece of another'
+draft=$(find "$scratch" -path '*uploads*' -type f -size 4000c)
+cp "$scratch/late" "$draft" || broken 'there is no draft'
+holds 'a file that is all there and was not examined is, at the next attempt' push "$scratch/late"
+holds 'and its draft is gone' test ! -e "$draft"
+is "$(printf x | status -X PUT --data-binary @- "$url/v1/symbols/$(printf '%064d' 7)?size=100&offset=50")" 409 'a piece from the middle of what was not begun'
+is "$(find "$scratch" -path '*uploads*' -type f -size 0)" '' 'leaves nothing behind'
 head -c 20000 /dev/urandom >"$scratch/noise"
 printf '\177ELF\002\001\001' | dd of="$scratch/noise" conv=notrunc status=none
 head -c 12000 "$scratch/app" >"$scratch/cut"

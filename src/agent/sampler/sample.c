@@ -251,8 +251,8 @@ void cairn_sample_release(const void *object, uint32_t held, bool moved)
 	if (!held || !cairn_sample_is_ours())
 		return;
 	int64_t now = cairn_clock_ns();
-	cairn_record_release(&cairn_sampling.record, held, moved, number_of(&cairn_sample_thread, now), now);
-	if (moved)
+	/* One that a reset threw away meanwhile is out of the filter already. */
+	if (cairn_record_release(&cairn_sampling.record, held, moved, number_of(&cairn_sample_thread, now), now))
 		cairn_filter_remove((uintptr_t)object);
 }
 

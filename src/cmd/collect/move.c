@@ -134,9 +134,9 @@ void *cairn_move_run(void *context)
 		int moved = store && (collector->spool.files == 0 || cairn_store_check(store, &error))
 				    ? move_batch(collector, store, &error)
 				    : -1;
-		if (moved >= 0 && cairn_naming_is_due(&naming) &&
-		    !(cairn_store_check(store, &error) && cairn_naming_run(&naming, store, &error)))
-			moved = -1;
+		if (moved >= 0 && cairn_naming_is_due(&naming) && cairn_store_check(store, &error) &&
+		    !cairn_naming_run(&naming, store, &error))
+			cairn_note("names for stored snapshots come later: %s", error.text); /* which take no harm */
 		if (moved < 0) {
 			collector->failures++;
 			if (pause == 0)

@@ -15,7 +15,7 @@
 struct cairn_naming {
 	struct cairn_collector *collector;
 	uint64_t uploads; /* that the last pass knew of */
-	int64_t next_ns;
+	int64_t next_ns, earliest_ns; /* when a pass is due anyway, and when it may be due at all */
 	struct cairn_map tried; /* frames */
 };
 

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { longest_path = 4096 };
+enum { longest_path = 4096, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
 /* A draft that nobody has added to for so long is given up. */
 static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
@@ -126,14 +126,15 @@ static void list_folder(struct listing *listing, const char *folder, bool drafts
 			list_folder(listing, path, drafts, depth - 1);
 		if (!S_ISREG(status.st_mode))
 			continue;
+		uint64_t size = (uint64_t)status.st_size > least_counted ? (uint64_t)status.st_size : least_counted;
 		cairn_array_room(listing->items, listing->count, listing->capacity);
 		listing->items[listing->count++] = (struct kept){.path = strdup(path),
-								 .size = (uint64_t)status.st_size,
+								 .size = size,
 								 .used_ns = cairn_time_ns(drafts ? &status.st_mtim : &status.st_atim),
 								 .draft = drafts};
 		if (!listing->items[listing->count - 1].path)
 			cairn_out_of_memory(strlen(path));
-		listing->bytes += (uint64_t)status.st_size;
+		listing->bytes += size;
 	}
 	if (entries)
 		closedir(entries);
@@ -306,19 +307,22 @@ static bool take(struct cairn_uploads *uploads, const char *folder, const char *
 		return fail(state, 507);
 	}
 	state->received = (uint64_t)status.st_size;
-	if (state->received != offset) {
-		cairn_fail(error, "%llu bytes of the file are here; go on from there", (unsigned long long)state->received);
-		return fail(state, 409);
+	/* One that is whole was not examined yet, because the collector was killed, or its disk failed, at that very moment. */
+	if (state->received < size) {
+		if (state->received != offset) {
+			cairn_fail(error, "%llu bytes of the file are here; go on from there", (unsigned long long)state->received);
+			return fail(state, 409);
+		}
+		if (!make_room(uploads, folder, draft, piece.length)) {
+			cairn_fail(error, "there is no room for the file beside other uploads that are under way");
+			return fail(state, 507);
+		}
+		if (!append(file, offset, piece, state, error))
+			return false;
+		state->received = offset + piece.length;
+		if (state->received < size)
+			return true;
 	}
-	if (!make_room(uploads, folder, draft, piece.length)) {
-		cairn_fail(error, "there is no room for the file beside other uploads that are under way");
-		return fail(state, 507);
-	}
-	if (!append(file, offset, piece, state, error))
-		return false;
-	state->received = offset + piece.length;
-	if (state->received < size)
-		return true;
 	if (fsync(file) != 0) {
 		cairn_fail_errno(error, "the collector cannot write to its disk");
 		return fail(state, 507);
@@ -347,7 +351,12 @@ bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	folder_of(uploads, tenant, folder);
 	snprintf(drafts, sizeof drafts, "%.4000s/%s", folder, drafts_name);
 	draft_path(folder, sum, size, draft);
-	int file = cairn_folder_make(drafts) ? open(draft, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	int created = offset == 0 ? O_CREAT : 0; /* a file that was not begun is not made: nobody would ever remove it */
+	int file = cairn_folder_make(drafts) ? open(draft, O_RDWR | created | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	if (file < 0 && errno == ENOENT && offset > 0) {
+		cairn_fail(error, "nothing of the file is here; begin with its first byte");
+		return fail(state, 409);
+	}
 	if (file < 0) {
 		cairn_fail_errno(error, "the collector cannot write to its disk");
 		return fail(state, 507);
@@ -403,15 +412,19 @@ void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	for (size_t i = 0; i < find->symbols_count; i++)
 		symbols[i] = find->symbols[i];
 	symbols[find->symbols_count++] = cairn_arena_text(arena, cairn_bytes_of(folder));
+	struct cairn_map seen = {0}; /* a sender may have any number of modules of one build-id */
 	for (size_t i = 0; i < profile->module_count; i++) {
 		const char *build_id = cairn_profile_string(profile, profile->modules[i].build_id);
-		if (!cairn_build_id_valid(build_id))
+		uint32_t *at = cairn_map_at(&seen, profile->modules[i].build_id);
+		if (*at != CAIRN_NONE || !cairn_build_id_valid(build_id))
 			continue;
+		*at = 0;
 		if (file_path(folder, build_id, false, path))
 			use(path);
 		if (file_path(folder, build_id, true, path) && use(path))
 			binaries[find->binary_count++] = cairn_arena_text(arena, cairn_bytes_of(path));
 	}
+	cairn_map_free(&seen);
 	find->binaries = binaries;
 	find->symbols = symbols;
 	options->cache_folder = cairn_arena_format(arena, "%s/%s", folder, names_name);

@@ -146,6 +146,13 @@ bool cairn_deltas_make(struct cairn_deltas *deltas, uint64_t instance, const str
 			values[bytes] = counts ? since(now->bytes, then ? then->bytes : 0) : 0;
 		keep[i] = has_value(out, i);
 	}
+	/* What went down comes up again, and was sent before. */
+	for (size_t i = 0; i < deltas->pending.count; i++) {
+		struct cairn_counted *now = &deltas->pending.items[i];
+		const struct cairn_counted *then = find_stack(before, now->stack);
+		now->objects = then && then->objects > now->objects ? then->objects : now->objects;
+		now->bytes = then && then->bytes > now->bytes ? then->bytes : now->bytes;
+	}
 	cairn_profile_keep_samples(out, keep);
 	*since_ns = last ? last->time_ns : 0;
 	out->duration_ns = last ? profile->time_ns - last->time_ns : 0;

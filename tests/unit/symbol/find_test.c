@@ -103,8 +103,20 @@ static void test_pointing(void)
 
 static void test_without_file(void)
 {
-	static const char *const paths[] = {"", "[vdso]", "[heap]", "//anon", "/memfd:doublemapper",
-					    "/dev/zero", "/SYSV00000000", "/anon_hugepage"};
+	static const char *const paths[] = {"",
+					    "[vdso]",
+					    "[heap]",
+					    "//anon",
+					    "/memfd:doublemapper",
+					    "/dev/zero",
+					    "/SYSV00000000",
+					    "/anon_hugepage",
+					    "//proc/self/fd/3",
+					    "/./proc/self/fd/3",
+					    "/usr/../proc/self/fd/3",
+					    "proc/self/fd/3",
+					    "../x",
+					    "./dev/x"};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		ok(!cairn_module_has_file(paths[i]), "'%s' has no file", paths[i]);
 	ok(cairn_module_has_file("/usr/bin/redis-server"), "a program has");

@@ -80,16 +80,17 @@ static void test_one_thread(void)
 	add_sample(0x1000, 64, one);
 	uint32_t held = cairn_record_hold(&record, 0x1000);
 	ok(held && count_live(&ledger) == 1, "an object that may move stays listed");
-	cairn_record_release(&record, held, false, 1, 2000);
-	ok(cairn_record_has(&record, 0x1000), "as before when it did not move");
+	ok(!cairn_record_release(&record, held, false, 1, 2000) && cairn_record_has(&record, 0x1000), "as before when it did not move");
 	held = cairn_record_hold(&record, 0x1000);
 	ok(add_sample(0x1000, 32, other) && count_live(&ledger) == 2, "its address may be handed out before that is known");
-	cairn_record_release(&record, held, true, 1, 2000);
-	ok(count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000), "only the old one goes");
+	ok(cairn_record_release(&record, held, true, 1, 2000) && count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000),
+	   "only the old one goes");
 	uint64_t missed = record.header->replaced;
 	ok(add_sample(0x1000, 16, one) && count_live(&ledger) == 1 && record.header->replaced == missed + 1,
 	   "an address that is handed out while it is listed replaces the sample, and is counted");
+	held = cairn_record_hold(&record, 0x1000);
 	cairn_record_clear(&record, forget);
+	ok(!cairn_record_release(&record, held, true, 1, 2000), "what was thrown away while it moved is not removed again");
 	ok(count_live(&ledger) == 0 && record.header->live == 0 && record.header->taken == 0, "all can be thrown away");
 	ok(add_stack(7, 20) == one, "stacks stay");
 }

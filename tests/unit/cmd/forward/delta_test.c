@@ -65,6 +65,8 @@ int main(void)
 	is_near(step(1, 0x400000, 130, 1300, 700, &samples), -1, 0.5, "nor is what is older");
 	is_near(step(1, 0x400000, 220, 1290, 800, &samples), 100, 0.5, "an estimate that goes down a little counts for nothing");
 	cairn_deltas_settle(&deltas);
+	is_near(step(1, 0x400000, 250, 1302, 800, &samples), 2, 0.5, "and its way back up was sent before");
+	cairn_deltas_settle(&deltas);
 	is_near(step(1, 0x400000, 280, 30, 20, &samples), 50, 0.5, "counts that go down as a whole have begun anew");
 	cairn_deltas_settle(&deltas);
 	is_near(step(2, 0x400000, 280, 30, 20, &samples), 0, 0.5, "another process begins with nothing");
