@@ -397,7 +397,9 @@ python3 - <<'EOF'
 def dump(name, pid, start, time, more=""):
     with open("runs/" + name, "w") as out:
         out.write("heap_v2/1\n  t*: 1: %d [0: 0]\n@ 0x1001 0x2001\n  t*: 1: %d [0: 0]\n\nMAPPED_LIBRARIES:\n" % (pid * 10, pid * 10))
+        out.write("00001000-00003000 r-xp 00000000 00:00 1 /usr/bin/worker\n")
         out.write("# cairn trailer 1\n# cairn pid %d\n# cairn executable /usr/bin/worker\n# cairn host one\n" % pid)
+        out.write("# cairn module 00001000-00003000 0 %s /usr/bin/worker\n" % ("bb22bb22" if pid == 102 else "aa11aa11")) # the last is another build
         out.write("# cairn start %d.0\n# cairn time %d.0\n%s# cairn end\n" % (start, time, more))
 for i in range(3): # three lives, one after the other
     for j in range(3):
@@ -416,6 +418,8 @@ like "$group" 'worker-102* 102 3' "which is called by its newest run: $group"
 get "/api/series?process=${group%% *}" >runs.json
 is "$(python3 -c 'import json; print([(r["pid"], r["dumps"], r["ended"]) for r in json.load(open("runs.json"))["runs"]])')" \
 	"[(102, 3, ''), (101, 3, 'killed by the OOM killer'), (100, 3, 'killed by the OOM killer')]" 'each run has its last moment, and how it ended'
+is "$(python3 -c 'import json; print([(m["kind"], m["text"]) for m in json.load(open("runs.json"))["marks"] if m["kind"] in ("restart", "deployment")])')" \
+	"[('restart', 'restarted as process 101'), ('deployment', 'another build of the program')]" 'the timeline has a mark where another build begins'
 old=$(get /api/processes | python3 -c 'import json, sys
 print([k for p in json.load(sys.stdin)["processes"] for k in p["keys"] if k.startswith("worker-100")][0])')
 is "$(get "/api/series?process=$old" | field process)" "${group%% *}" 'a link to an older run leads there'
