@@ -138,8 +138,9 @@ else
 	without 'redis-server' 'not installed'
 fi
 
-# The stall that a snapshot of 24,000 stacks causes in another thread: the longest allocation of each second, the
-# least of all seconds, each of which has a snapshot in it: what else the machine does only ever adds.
+# The stall that a snapshot of 24,000 stacks causes in another thread: the longest allocation of each second. What else the machine does
+# adds to it, and a second or two have no snapshot in them, so the lower quartile counts.
+quartile() { sort -g "$1" | sed -n "$(($(wc -l <"$1") / 4 + 1))p"; }
 $cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall" -pthread
 $cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall-jemalloc" -pthread -ljemalloc
 export XDG_RUNTIME_DIR=$scratch
@@ -149,8 +150,8 @@ timeout 20 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/sta
 wait
 timeout 20 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.none" 2>/dev/null
 MALLOC_CONF=prof:true,lg_prof_sample:0 timeout 20 "$scratch/stall-jemalloc" stock "$scratch/stall.heap" >"$scratch/stall.stock" 2>/dev/null
-awk -v stacks="$(grep -c '^@' "$scratch/many.heap")" -v ours="$(least "$scratch/stall.ours")" -v none="$(least "$scratch/stall.none")" \
-	-v stock="$(least "$scratch/stall.stock")" 'BEGIN {
+awk -v stacks="$(grep -c '^@' "$scratch/many.heap")" -v ours="$(quartile "$scratch/stall.ours")" -v none="$(quartile "$scratch/stall.none")" \
+	-v stock="$(quartile "$scratch/stall.stock")" 'BEGIN {
 	printf "%-52s %6.0f us, without a snapshot %.0f us, jemalloc'"'"'s own dump %.0f us  (wanted less than 1000: %s)\n",
 		"longest stall by a snapshot of " stacks " stacks", ours, none, stock, ours < 1000 ? "met" : "NOT MET" }'
 
