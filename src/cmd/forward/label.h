@@ -1,4 +1,4 @@
-/* label.h - what a receiver is told about the process of a snapshot.
+/* label.h - the labels that identify the process of a snapshot to a receiver.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FORWARD_LABEL_H
 #define CAIRN_CMD_FORWARD_LABEL_H

@@ -29,16 +29,23 @@ static struct cairn_bytes instance_name(const struct cairn_forward_parcel *parce
 						 (unsigned long long)snapshot->profile->process_id));
 }
 
+/* What every receiver gets: the snapshot's own labels except for TAKEN, its tenant, version and instance. */
+static struct cairn_forward_labels common_labels(const struct cairn_forward_parcel *parcel, const char *const *taken)
+{
+	struct cairn_forward_labels labels = {0};
+	cairn_forward_labels_read(&labels, parcel->snapshot, taken, parcel->arena);
+	cairn_forward_labels_add(&labels, "tenant", parcel->snapshot->tenant, parcel->arena);
+	cairn_forward_labels_add(&labels, "version", parcel->snapshot->version, parcel->arena);
+	cairn_forward_labels_add(&labels, "instance", instance_name(parcel), parcel->arena);
+	return labels;
+}
+
 /* The labels of Pyroscope and Parca: the names are those that `cairn collect` understands. */
 static struct cairn_forward_labels series_labels(const struct cairn_forward_parcel *parcel)
 {
 	static const char *const taken[] = {"service_name", "version", "host", "instance", "tenant", NULL};
 	const struct cairn_store_snapshot *snapshot = parcel->snapshot;
-	struct cairn_forward_labels labels = {0};
-	cairn_forward_labels_read(&labels, snapshot, taken, parcel->arena);
-	cairn_forward_labels_add(&labels, "tenant", snapshot->tenant, parcel->arena);
-	cairn_forward_labels_add(&labels, "version", snapshot->version, parcel->arena);
-	cairn_forward_labels_add(&labels, "instance", instance_name(parcel), parcel->arena);
+	struct cairn_forward_labels labels = common_labels(parcel, taken);
 	cairn_forward_labels_add(&labels, "host", snapshot->host, parcel->arena);
 	cairn_forward_labels_add(&labels, "service_name", snapshot->service, parcel->arena);
 	cairn_forward_labels_add(&labels, "__name__", cairn_bytes_of("memory"), parcel->arena);
@@ -134,13 +141,8 @@ static void write_parca(const struct cairn_forward_parcel *parcel, struct cairn_
 static void write_coroot(const struct cairn_forward_parcel *parcel, struct cairn_forward_request *request)
 {
 	static const char *const taken[] = {"tenant", NULL};
-	const struct cairn_store_snapshot *snapshot = parcel->snapshot;
-	struct cairn_forward_labels labels = {0};
-	cairn_forward_labels_read(&labels, snapshot, taken, parcel->arena);
-	cairn_forward_labels_add(&labels, "tenant", snapshot->tenant, parcel->arena);
-	cairn_forward_labels_add(&labels, "version", snapshot->version, parcel->arena);
-	cairn_forward_labels_add(&labels, "instance", instance_name(parcel), parcel->arena);
-	cairn_forward_labels_add(&labels, "service.name", snapshot->service, parcel->arena);
+	struct cairn_forward_labels labels = common_labels(parcel, taken);
+	cairn_forward_labels_add(&labels, "service.name", parcel->snapshot->service, parcel->arena);
 	request->url.length--; /* its terminator */
 	for (size_t i = 0; i < labels.count; i++) {
 		cairn_buffer_byte(&request->url, i ? '&' : '?');
