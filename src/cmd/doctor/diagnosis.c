@@ -417,7 +417,7 @@ static bool see_dump(struct cairn_diagnosis *diagnosis, struct cairn_error *erro
 		return false;
 	diagnosis->has_trailer = cairn_trailer_read(cairn_buffer_bytes(&diagnosis->dump), &diagnosis->trailer);
 	return cairn_profile_read(&diagnosis->profile, cairn_buffer_bytes(&diagnosis->dump), diagnosis->name,
-				  &(struct cairn_read_options){0}, error);
+				  &(struct cairn_read_options){.with_freed = true}, error);
 }
 
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error)
