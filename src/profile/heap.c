@@ -162,10 +162,12 @@ static void read_counts(struct parser *in)
 }
 
 /* Adds a sample for each thread of a stack. The whole stack is estimated, and divided among the threads by their sampled counts: so a stack
- * has the same size whether or not its threads are kept apart. */
+ * has the same size whether or not its threads are kept apart. What no thread counts, as everything that was allocated in dumps of Cairn's
+ * sampler, is in a sample without a thread, after those of the threads. */
 static void add_threads(struct parser *in)
 {
-	double whole[4], sums[4] = {0}, values[4];
+	double whole[4], sums[4] = {0}, values[4], rest[4] = {0};
+	bool divides = in->has_all && !in->reader->options.as_jeprof, has_rest = false;
 	static const int of_number[4] = {inuse_objects, inuse_space, alloc_objects, alloc_space};
 	estimate(in, &in->all, whole);
 	for (size_t t = 0; t < in->thread_count; t++)
@@ -173,11 +175,18 @@ static void add_threads(struct parser *in)
 			sums[k] += (double)in->threads[t].numbers[k];
 	for (size_t t = 0; t < in->thread_count; t++) {
 		estimate(in, &in->threads[t], values);
-		for (size_t k = 0; k < 4 && in->has_all && !in->reader->options.as_jeprof; k++)
+		for (size_t k = 0; k < 4 && divides; k++)
 			if (sums[k] > 0)
 				values[of_number[k]] = whole[of_number[k]] * ((double)in->threads[t].numbers[k] / sums[k]);
 		add_sample(in, &in->threads[t], values);
 	}
+	for (size_t k = 0; k < 4 && divides; k++)
+		if (sums[k] == 0 && whole[of_number[k]] > 0) {
+			rest[of_number[k]] = whole[of_number[k]];
+			has_rest = true;
+		}
+	if (has_rest)
+		add_sample(in, &(struct cairn_counts){.is_all = true, .thread = UINT64_MAX}, rest);
 }
 
 static const unsigned char hex_values[256] = {

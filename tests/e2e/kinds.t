@@ -39,7 +39,8 @@ for source in "$one" "$last"; do
 	name=a\ dump
 	[ "$source" = "$one" ] || name='the last moment'
 	holds "$name: the page is whole" page "$source"
-	holds "$name: it has what was live at the peak" says "abs(P['values']['peak_space'] - $(total --peak)) <= 8 and P['values']['peak_space'] > 30e6"
+	holds "$name: it has all that was allocated" says "abs(P['values']['alloc_space'] - $(total --alloc)) <= 8 and P['values']['alloc_space'] > 5 * P['total']"
+	holds "$name: what was live at the peak" says "abs(P['values']['peak_space'] - $(total --peak)) <= 8 and P['values']['peak_space'] > 30e6"
 	holds "$name: slack" says "abs(P['values']['slack_space'] - $(total --slack)) <= 8 and P['values']['slack_space'] > 0"
 	holds "$name: and what the service mapped itself" says "P['values']['mapped_space'] == $(total --mappings anonymous) == 24 << 20 and P['values']['mapped_objects'] == 1"
 	"$cairn" churn --fold-wrappers --json "$source" >"$scratch/churn.json" 2>/dev/null
@@ -79,12 +80,25 @@ P
 holds 'a page of 500 call paths' page "$scratch/many.heap"
 holds 'has the 60 largest of what was freed' says "[r['bytes'] for r in F['churn']['rows']] == list(range(1000, 940, -1)) and F['churn']['seconds'] is None"
 
+# The ledger that a killed process leaves in a file is a source like any other.
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:8K,ledger:$scratch/left "$scratch/host" 3000 >"$scratch/out" 2>&1 &
+pid=$!
+children+=($pid)
+wait_for 120 grep -q ready "$scratch/out"
+kill -9 $pid
+wait $pid 2>/dev/null
+source=$scratch/left
+holds 'a page of a ledger' page "$source"
+holds 'has all but the bill' says "abs(P['values']['alloc_space'] - $(total --alloc)) <= 8 and P['values']['peak_space'] > 30e6 and P['values']['mapped_space'] == 24 << 20 and F['churn']['rows'] and F['series']['growth'][0]['name'] == 'forget_request' and 'bill' not in F"
+like "$(cat "$scratch/page.html")" '*<section id="history"*' 'and its history'
+
 # Doctor.
 says_doctor() { "$cairn" doctor "$1" 2>/dev/null >"$scratch/doctor"; like "$(cat "$scratch/doctor")" "$2" "$3"; }
 says_doctor "$one" "*ages and slack, lifetimes, the peak, how full slabs are, mappings by the service are known: *--older*--peak*--mappings and 'cairn churn' show the rest*" 'doctor says what a dump knows'
 says_doctor "$one" '*note*leaks*by the ages of live objects, forget_request keeps growing, by *' 'and what leaks'
 says_doctor "$one" '*right*resident memory*MiB were resident, *% of that unexplained*' 'and whether its resident memory is explained'
 is "$(grep -c 'last moment\|sampling was off' "$scratch/doctor")" 0 'that sampling was on, and of no end'
+says_doctor "$source" "*right*trailer*whole, of process $pid on *, by Cairn's engine*note*leaks*forget_request*" 'of a ledger, too'
 says_doctor "$last" '*note*last moment*killed by signal 9 (Killed)*cairn timeline*' 'how the process ended'
 is "$(grep -c '^wrong' "$scratch/doctor")" 0 'and nothing is wrong with the dump of a last moment'
 is "$("$cairn" doctor --json "$last" | python3 -c 'import json, sys

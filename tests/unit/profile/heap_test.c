@@ -209,6 +209,23 @@ static double sum_of(const char *type)
 	return value == CAIRN_NONE ? -1 : cairn_profile_total(&profile, value);
 }
 
+/* Cairn's sampler counts what was allocated by stack only, also where a thread has the number 0. */
+static void test_allocated_by_stack(void)
+{
+	static const char text[] =
+		"heap_v2/4096\n  t*: 2: 9000 [20: 90000]\n@ 0x1001 0x2001\n  t*: 2: 9000 [20: 90000]\n  t0: 1: 4000 [0: 0]\n  t2: 1: 5000 [0: 0]\n"
+		"\nMAPPED_LIBRARIES:\n00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
+		"# cairn live 0 4000 0 1 0 500000 0\n# cairn live 0 5000 0 1 2 500000 0\n";
+	read_dump(text, false);
+	double all = sum_of("alloc_space"), objects = sum_of("alloc_objects"), live = sum_of("inuse_space");
+	read_dump(text, true);
+	ok(all > 90000 && sum_of("alloc_space") == all && sum_of("alloc_objects") == objects, "no thread has it, and nothing of it is lost");
+	is_near(sum_of("inuse_space"), live, 1e-6, "what lives is with its threads");
+	is_int(profile.sample_count, 3, "of which there are two");
+	uint32_t value = cairn_profile_find_value(&profile, "inuse_space");
+	ok(profile.samples[2].labels == 0 && cairn_profile_values(&profile, 2)[value] == 0, "the sample without a thread has nothing that lives");
+}
+
 /* What Cairn's sampler says beyond heap_v2, as values and labels. Everything is recorded, so nothing is an estimate. */
 static void test_classes(void)
 {
@@ -264,6 +281,7 @@ int main(void)
 	test_cut_map();
 	test_end_of_map();
 	test_many_warnings();
+	test_allocated_by_stack();
 	test_classes();
 	cairn_profile_free(&profile);
 	return tap_done();
