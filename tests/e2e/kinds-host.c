@@ -1,7 +1,10 @@
 /* kinds-host.c - a host with some of everything that Cairn's engine records: what leaks, what is freed again, here and by another thread,
  * what was there at the peak only, what is mapped past the allocator, slack, and slabs that are nearly empty. Prints `ready` after the
- * milliseconds that it is given, and goes on.
+ * milliseconds that it is given, and goes on. If it is given targets after that, it asks its own agent for each of them first, through the C
+ * API, and writes the answers to files of the working folder, called by their numbers.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cairn.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +12,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#pragma weak cairn_answer
+#pragma weak cairn_reply_free
 
 enum { lifetime_ms = 20, objects = 10, object_bytes = 2000, sparse = 200000, one_in = 50, spike = 300, megabyte = 1 << 20 };
 
@@ -46,6 +52,20 @@ static void *release(void *unused)
 	return unused;
 }
 
+static void ask(const char *target, int number)
+{
+	struct cairn_reply reply;
+	char name[16];
+	snprintf(name, sizeof name, "%d", number);
+	FILE *file = fopen(name, "w");
+	if (!file || !cairn_answer || !cairn_answer("GET", target, NULL, NULL, 0, &reply))
+		exit(9);
+	fprintf(file, "%d %s\n", reply.status, reply.type);
+	fwrite(reply.body, 1, reply.length, file);
+	fclose(file);
+	cairn_reply_free(&reply);
+}
+
 int main(int count, char **argument)
 {
 	pthread_t thread;
@@ -66,6 +86,8 @@ int main(int count, char **argument)
 	pthread_create(&thread, NULL, release, NULL);
 	for (long at = 0;; at++) {
 		if (at == until) {
+			for (int i = 2; i < count; i++)
+				ask(argument[i], i - 1);
 			puts("ready");
 			fflush(stdout);
 		}
