@@ -176,6 +176,13 @@ status --data-binary "@$scratch/cut.heap" "$url/v1/snapshots?service=cut" >"$scr
 is "$(status --data-binary "@$scratch/junk.gz" "$url/v1/snapshots?service=junk")" 202 'junk that is packed is looked at later'
 wait_for 60 emptied
 is "$(metric rejected_total)" 1 'it is dropped, and counted'
+{ sed '/^MAPPED_LIBRARIES:/q' "$last"
+	seq 9000 | awk '{ printf "%x-%x r-xp 00000000 00:00 %d /srv/module-%d\n", 1099511627776 + $1 * 65536, 1099511627776 + $1 * 65536 + 4096, $1, $1 }'
+	sed '1,/^MAPPED_LIBRARIES:/d' "$last"; } >"$scratch/modules.heap"
+is "$(status --data-binary "@$scratch/modules.heap" "$url/v1/snapshots?service=modules")" 202 'a snapshot with thousands of modules'
+wait_for 60 emptied
+is "$(metric rejected_total)" 2 'is dropped, too'
+like "$(cat "$scratch/collect.log")" '*it has 9[0-9][0-9][0-9] modules, and a process has at most 8192*' 'with the reason'
 is "$(fleet services --json | field "[s['version'] for s in r['services'] if s['instances'] == 1 and s['service'] == 'api']")" "[\"');\"]" 'a hostile label stays text'
 kill "$collector"; wait "$collector" 2>/dev/null
 ok $? 'the collector ends by SIGTERM without an error'
