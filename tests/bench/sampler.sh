@@ -63,7 +63,7 @@ cd "$scratch"
 starts 'start of a program that does nothing' LD_PRELOAD="$library" $on
 starts '  the same, not sampling' LD_PRELOAD="$library" CAIRN_CONF=engine:cairn
 starts '  the same by cairn run' "$cairn" run -o nothing.heap --
-runs=${SAMPLER_RUNS:-11} rounds=10
+runs=${SAMPLER_RUNS:-11} rounds=6
 compare 'map of strings, a sample every 512 KiB' 1.02 "$runs" ./map $rounds -- LD_PRELOAD="$library" $on,period:512K ./map $rounds
 compare 'map of strings, a sample every 16 KiB' 1.10 "$runs" ./map $rounds -- LD_PRELOAD="$library" $on,period:16K ./map $rounds
 jemalloc=$(library_of libjemalloc.so.2) tcmalloc=$(library_of libtcmalloc.so)
