@@ -375,5 +375,8 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.select = select_rows,
 	.forget = forget,
 	.heed = heed,
+	.first_start = "argMin(",
+	.last_start = "argMax(",
+	.row_end = ", time_ns)",
 	.latest = " FINAL",
 };

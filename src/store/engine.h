@@ -38,6 +38,9 @@ struct cairn_store_engine {
 		       struct cairn_error *error);
 	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
 	void (*heed)(struct cairn_engine_connection *connection, const atomic_bool *gone);
+	/* What a column is between in a statement that has one row of several: that with the lowest or the highest time, whose lowest or
+	 * highest time it asks for as well. */
+	const char *first_start, *last_start, *row_end;
 	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
 };
 

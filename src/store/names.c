@@ -10,9 +10,11 @@ bool cairn_store_unnamed(struct cairn_store *store, uint64_t *after, size_t most
 			 struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(1000), rows = cairn_buffer(SIZE_MAX);
+	/* Rows of earlier versions may have texts of any length, and a page has many rows. */
 	cairn_buffer_format(&statement,
-			    "SELECT frame, build_id, module, place FROM frames WHERE frame > %llu AND names = '' AND build_id <> '' "
-			    "ORDER BY frame LIMIT %zu%c", (unsigned long long)*after, most, 0);
+			    "SELECT frame, substr(build_id, 1, %d), substr(module, 1, %d), place FROM frames "
+			    "WHERE frame > %llu AND names = '' AND build_id <> '' ORDER BY frame LIMIT %zu%c",
+			    CAIRN_STORE_BUILD_ID + 1, CAIRN_STORE_PATH, (unsigned long long)*after, most, 0);
 	bool good = store->engine->select(store->connection, statement.data, "nttn", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	*count = 0;

@@ -79,9 +79,6 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 	return cairn_store_id(cairn_store_id_number(tenant, offset), build_id);
 }
 
-/* Each frame has these, and a small profile may have a long one at many addresses. */
-enum { longest_path = 4096, longest_build_id = 128 };
-
 static struct cairn_bytes cut(struct cairn_bytes text, size_t most)
 {
 	return (struct cairn_bytes){text.data, text.length < most ? text.length : most};
@@ -98,8 +95,8 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	struct cairn_buffer *names = &scratch[0], *row = &scratch[1];
 	names->length = row->length = 0;
 	write_names(profile, location, names);
-	cairn_row_text(row, cut(build_id, longest_build_id));
-	cairn_row_text(row, cut(path, longest_path));
+	cairn_row_text(row, cut(build_id, CAIRN_STORE_BUILD_ID));
+	cairn_row_text(row, cut(path, CAIRN_STORE_PATH));
 	cairn_row_number(row, offset);
 	cairn_row_text(row, cairn_buffer_bytes(names));
 	cairn_row_number(row, names->length == 0);

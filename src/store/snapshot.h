@@ -6,6 +6,9 @@
 #include "store/rows.h"
 #include "store/store.h"
 
+/* So long are these of a frame at most; more is cut off, since a small profile may have a long one at many addresses. */
+enum { CAIRN_STORE_PATH = 4096, CAIRN_STORE_BUILD_ID = 128 };
+
 /* The number by which TENANT is known. */
 uint64_t cairn_store_tenant(struct cairn_bytes tenant);
 

@@ -316,5 +316,8 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.select = select_rows,
 	.forget = forget,
 	.heed = heed,
+	.first_start = "", /* SQLite takes the other columns from the row that has it */
+	.last_start = "",
+	.row_end = "",
 	.latest = "",
 };

@@ -243,9 +243,12 @@ void cairn_store_rows_free(struct cairn_store_rows *rows)
 	free(rows);
 }
 
-/* A whole snapshot that another program wrote, or this one in an earlier life, and that one to be put can stand on. */
+/* What another program wrote of an instance, or this one in an earlier life: a whole snapshot before the one that is to be put, and whether
+ * there is any in the same hour, which then is in hourly. */
 struct found_base {
-	struct cairn_snapshot_row snapshot;
+	const struct cairn_snapshot_row *wanted;
+	struct cairn_snapshot_row snapshot; /* its time is 0 where there is none that one can stand on */
+	bool in_hour;
 	struct cairn_stored_sample *samples;
 	size_t count, capacity;
 };
@@ -259,18 +262,22 @@ static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, s
 		first = wanted[i].time_ns < first ? wanted[i].time_ns : first;
 		last = wanted[i].time_ns > last ? wanted[i].time_ns : last;
 	}
-	cairn_buffer_format(statement, ") AND time_ns > %lld AND time_ns < %lld ORDER BY time_ns%c",
-			    (long long)(first - CAIRN_STORE_WHOLE_NS), (long long)last, 0);
+	int64_t since = first - CAIRN_STORE_WHOLE_NS, hour = cairn_store_hour_start(first);
+	cairn_buffer_format(statement, ") AND time_ns >= %lld AND time_ns < %lld ORDER BY time_ns%c",
+			    (long long)(hour < since ? hour : since), (long long)cairn_store_hour_start(last + CAIRN_STORE_HOUR_NS), 0);
 }
 
-/* The newest whole snapshot before each of WANTED, as far as there is one; an instance is in WANTED once. Returns how many. */
+/* Finds, for each of WANTED, the newest whole snapshot that it can stand on, and whether its hour has one;
+ * an instance is in WANTED once. */
 static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_row *wanted, size_t count, struct found_base *found,
-		       size_t *found_count, struct cairn_error *error)
+		       struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
-	struct cairn_map wanted_at = {0}, found_at = {0};
-	for (size_t i = 0; i < count; i++)
-		*cairn_map_at(&wanted_at, wanted[i].instance) = (uint32_t)i;
+	struct cairn_map at = {0};
+	for (size_t i = 0; i < count; i++) {
+		*cairn_map_at(&at, wanted[i].instance) = (uint32_t)i;
+		found[i].wanted = &wanted[i];
+	}
 	cairn_buffer_format(
 		&statement,
 		"SELECT instance, time_ns, period, unsampling, has_allocated FROM snapshots%s WHERE base_ns = 0 AND instance IN (",
@@ -278,22 +285,21 @@ static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_ro
 	list_wanted(wanted, count, &statement);
 	bool good = store->engine->select(store->connection, statement.data, "nnrnn", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	*found_count = 0;
 	while (good && cairn_cursor_left(&cursor)) {
 		struct cairn_snapshot_row row = {.instance = cairn_row_take_number(&cursor)};
 		row.time_ns = (int64_t)cairn_row_take_number(&cursor);
 		row.period = cairn_row_take_real(&cursor);
 		row.unsampling = cairn_row_take_number(&cursor);
 		row.has_allocated = cairn_row_take_number(&cursor);
-		uint32_t want = cairn_map_get(&wanted_at, row.instance), *at = cairn_map_at(&found_at, row.instance);
-		if (cursor.failed || want == CAIRN_NONE || row.time_ns >= wanted[want].time_ns)
+		uint32_t place = cairn_map_get(&at, row.instance);
+		if (cursor.failed || place == CAIRN_NONE)
 			continue;
-		if (*at == CAIRN_NONE)
-			*at = (uint32_t)(*found_count)++;
-		found[*at] = (struct found_base){.snapshot = row};
+		struct found_base *base = &found[place];
+		base->in_hour = base->in_hour || cairn_store_hour(row.time_ns) == cairn_store_hour(base->wanted->time_ns);
+		if (!base->wanted->ended && cairn_snapshot_stands_on(base->wanted, &row))
+			base->snapshot = row;
 	}
-	cairn_map_free(&wanted_at);
-	cairn_map_free(&found_at);
+	cairn_map_free(&at);
 	cairn_buffer_free(&statement);
 	cairn_buffer_free(&rows);
 	return good;
@@ -307,13 +313,16 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 	cairn_buffer_format(&statement,
 			    "SELECT instance, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s WHERE ",
 			    store->engine->latest);
+	size_t listed = 0;
 	for (size_t i = 0; i < count; i++) {
-		cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i ? " OR " : "",
+		if (!found[i].snapshot.time_ns)
+			continue;
+		cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", listed++ ? " OR " : "",
 				    (unsigned long long)found[i].snapshot.instance, (long long)found[i].snapshot.time_ns);
 		*cairn_map_at(&at, found[i].snapshot.instance) = (uint32_t)i;
 	}
 	cairn_buffer_byte(&statement, 0);
-	bool good = store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
+	bool good = listed == 0 || store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		uint32_t place = cairn_map_get(&at, cairn_row_take_number(&cursor));
@@ -330,29 +339,31 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 	return good;
 }
 
-/* Remembers a base for the snapshots in ROWS that have none, where the store has one: the process may have been looked after by another
- * collector until now. */
+/* Remembers a base for the snapshots in ROWS that have none, where the store has one, and which hours hourly has: the process may have been
+ * looked after by another collector until now. */
 static bool ask_bases(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
 	struct cairn_snapshot_row *wanted = cairn_array_new(rows->count, sizeof *wanted);
 	struct found_base *found = cairn_array_zero(rows->count, sizeof *found);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows->tables[CAIRN_TABLE_SNAPSHOTS]));
 	struct cairn_map seen = {0};
-	size_t count = 0, found_count = 0;
+	size_t count = 0;
 	while (cairn_cursor_left(&cursor)) {
 		struct cairn_snapshot_row row = cairn_snapshot_row_take(&cursor);
 		uint32_t *at = cairn_map_at(&seen, row.instance);
-		if (*at == CAIRN_NONE && !row.ended && !cairn_written_has_base(&store->written, &row))
+		if (*at == CAIRN_NONE && !cairn_written_knows(&store->written, &row))
 			wanted[count++] = row;
 		*at = 0;
 	}
-	bool good = count == 0 || find_bases(store, wanted, count, found, &found_count, error);
-	good = good && (found_count == 0 || fetch_bases(store, found, found_count, error));
-	for (size_t i = 0; i < found_count; i++)
-		if (good)
+	bool good = count == 0 || (find_bases(store, wanted, count, found, error) && fetch_bases(store, found, count, error));
+	for (size_t i = 0; i < count; i++) {
+		if (good && found[i].snapshot.time_ns)
 			cairn_written_add_base(&store->written, &found[i].snapshot, found[i].samples, found[i].count);
 		else
 			free(found[i].samples);
+		if (good && found[i].in_hour)
+			cairn_written_add_hour(&store->written, &wanted[i]);
+	}
 	cairn_map_free(&seen);
 	free(wanted);
 	free(found);
@@ -476,6 +487,24 @@ static const char point_columns[] =
 	"instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, base_ns";
 static const char point_types[] = "nnrrrnrnntn";
 
+/* The same columns as an aggregate over rows of one instance: of the row with the lowest time, or with the highest (LAST). */
+static void write_point_columns(const struct cairn_store *store, bool last, struct cairn_buffer *out)
+{
+	const char *rest = point_columns;
+	for (bool first = true; *rest; first = false) {
+		size_t length = strcspn(rest, ",");
+		int shown = (int)length;
+		if (first)
+			cairn_buffer_format(out, "%.*s", shown, rest);
+		else if (strncmp(rest, "time_ns", length) == 0)
+			cairn_buffer_text(out, last ? ", max(time_ns)" : ", min(time_ns)");
+		else
+			cairn_buffer_format(out, ", %s%.*s%s", last ? store->engine->last_start : store->engine->first_start, shown, rest,
+					    store->engine->row_end);
+		rest += length + strspn(rest + length, ", ");
+	}
+}
+
 /* Takes a row of these columns off ROWS. */
 static struct cairn_store_point take_point(struct cairn_cursor *rows, struct cairn_arena *arena, uint64_t *instance)
 {
@@ -498,11 +527,23 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 		       const struct cairn_map *places, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
-	cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND %s", point_columns,
-			    question->whole ? "" : store->engine->latest, (long long)question->from_ns,
+	bool few = question->last_only || question->slot_ns > 0;
+	cairn_buffer_text(&statement, "SELECT ");
+	if (few)
+		write_point_columns(store, question->last_only, &statement);
+	else
+		cairn_buffer_text(&statement, point_columns);
+	cairn_buffer_format(&statement, " FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND %s",
+			    question->whole || few ? "" : store->engine->latest, (long long)question->from_ns,
 			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX, question->whole ? "base_ns = 0 AND " : "");
 	list_instances(processes, &statement);
-	cairn_buffer_text(&statement, " ORDER BY time_ns");
+	if (question->last_only)
+		cairn_buffer_text(&statement, " GROUP BY instance");
+	else if (few)
+		cairn_buffer_format(&statement, " GROUP BY instance, time_ns - time_ns %% %lld ORDER BY min(time_ns)",
+				    (long long)question->slot_ns);
+	else
+		cairn_buffer_text(&statement, " ORDER BY time_ns");
 	if (question->point_most)
 		cairn_buffer_format(&statement, " LIMIT %zu", question->point_most + 1);
 	cairn_buffer_byte(&statement, 0);
@@ -595,6 +636,12 @@ static int compare_processes(const void *a, const void *b)
 	return order ? order : (one->instance > other->instance) - (one->instance < other->instance);
 }
 
+void cairn_store_processes_sort(struct cairn_store_processes *processes)
+{
+	if (processes->count > 0)
+		qsort(processes->items, processes->count, sizeof *processes->items, compare_processes);
+}
+
 bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		     struct cairn_error *error)
 {
@@ -608,8 +655,7 @@ bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *que
 		if (processes->items[i].point_count > 0)
 			processes->items[kept++] = processes->items[i];
 	processes->count = kept;
-	if (kept > 0)
-		qsort(processes->items, kept, sizeof *processes->items, compare_processes);
+	cairn_store_processes_sort(processes);
 	cairn_map_free(&places);
 	return good;
 }
@@ -658,6 +704,9 @@ static bool ask_by_id(struct cairn_store *store, const char *columns, const char
 	return true;
 }
 
+/* Bounded, since rows of earlier versions may have texts of any length. */
+static const char frame_columns[] = "frame, substr(build_id, 1, 128), substr(module, 1, 4096), place, substr(names, 1, 65536)";
+
 /* Asks again, now and then, for frames that had no names: they may have got some. */
 static bool relearn(struct cairn_store *store, struct cairn_error *error)
 {
@@ -674,7 +723,7 @@ static bool relearn(struct cairn_store *store, struct cairn_error *error)
 		if (place && place->names.length == 0 && place->build_id.length > 0)
 			want(&frames, slot->key);
 	}
-	bool good = ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+	bool good = ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
 			      cairn_dictionary_add_frames, error);
 	free(frames.items);
 	return good;
@@ -705,7 +754,7 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 			*at = 0;
 		}
 	}
-	good = good && ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+	good = good && ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
 				 cairn_dictionary_add_frames, error);
 	if (good)
 		store->dictionary.learned = store->dictionary.list_count;

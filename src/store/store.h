@@ -66,6 +66,9 @@ struct cairn_question {
 	const char *version;
 	const char *instance;      /* HOST, HOST:PID, or the number that a listing shows */
 	bool whole;                /* only points with a whole snapshot: what lies between is not looked at */
+	/* For very many instances: of each process only its last point, or the first in each time of so many nanoseconds. */
+	bool last_only;
+	int64_t slot_ns;
 	const char *const *labels; /* "key=value"; all of them have to hold */
 	size_t label_count;
 	/* Whether a process is wanted that all of the above holds for; NULL for every one. */
@@ -107,6 +110,9 @@ struct cairn_store_processes {
 bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		     struct cairn_error *error);
 void cairn_store_processes_free(struct cairn_store_processes *processes);
+
+/* Puts PROCESSES in their order again, after points were added or removed; each has at least one. */
+void cairn_store_processes_sort(struct cairn_store_processes *processes);
 
 /* Calls VISIT with each line of the bill that the last point of each of PROCESSES has, by the line's key; PROCESS is its place in there.
  * Not every point has one. */

@@ -48,19 +48,35 @@ struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows)
 	return row;
 }
 
-static struct cairn_base *base_for(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const struct cairn_snapshot_row *whole)
 {
-	uint32_t at = cairn_map_get(&written->base_of, snapshot->instance);
-	struct cairn_base *base = at == CAIRN_NONE ? NULL : &written->bases[at];
-	bool fits = base && base->time_ns < snapshot->time_ns && snapshot->time_ns - base->time_ns < CAIRN_STORE_WHOLE_NS &&
-		    base->time_ns / day_ns == snapshot->time_ns / day_ns && base->period == snapshot->period &&
-		    base->unsampling == snapshot->unsampling && base->has_allocated == snapshot->has_allocated;
-	return fits ? base : NULL;
+	return whole->time_ns < snapshot->time_ns && snapshot->time_ns - whole->time_ns < CAIRN_STORE_WHOLE_NS &&
+	       whole->time_ns / day_ns == snapshot->time_ns / day_ns && whole->period == snapshot->period &&
+	       whole->unsampling == snapshot->unsampling && whole->has_allocated == snapshot->has_allocated;
 }
 
-bool cairn_written_has_base(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+static struct cairn_base *known_of(const struct cairn_written *written, uint64_t instance)
 {
-	return base_for(written, snapshot) != NULL;
+	uint32_t at = cairn_map_get(&written->base_of, instance);
+	return at == CAIRN_NONE ? NULL : &written->bases[at];
+}
+
+static struct cairn_base *base_for(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	struct cairn_base *base = known_of(written, snapshot->instance);
+	return base && !base->hour_only && cairn_snapshot_stands_on(snapshot, &base->snapshot) ? base : NULL;
+}
+
+/* Whether a whole snapshot is the first one of its hour, as far as is known. */
+static bool begins_hour(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	const struct cairn_base *base = known_of(written, snapshot->instance);
+	return !base || base->hour != cairn_store_hour(snapshot->time_ns);
+}
+
+bool cairn_written_knows(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	return snapshot->ended ? !begins_hour(written, snapshot) : base_for(written, snapshot) != NULL;
 }
 
 static int compare_use(const void *a, const void *b)
@@ -81,7 +97,7 @@ static void forget_bases(struct cairn_written *written)
 	cairn_map_free(&written->base_of);
 	written->base_of = (struct cairn_map){0};
 	for (size_t i = 0; i < written->base_count; i++)
-		*cairn_map_at(&written->base_of, written->bases[i].instance) = (uint32_t)i;
+		*cairn_map_at(&written->base_of, written->bases[i].snapshot.instance) = (uint32_t)i;
 }
 
 static int compare_stacks(const void *a, const void *b)
@@ -96,26 +112,39 @@ static void sort_samples(struct cairn_stored_sample *samples, size_t count)
 		qsort(samples, count, sizeof *samples, compare_stacks);
 }
 
+/* What is known of INSTANCE, which becomes known by that. */
+static struct cairn_base *know(struct cairn_written *written, uint64_t instance)
+{
+	uint32_t *at = cairn_map_at(&written->base_of, instance);
+	if (*at == CAIRN_NONE) {
+		*at = (uint32_t)written->base_count;
+		cairn_array_room(written->bases, written->base_count, written->base_capacity);
+		written->bases[written->base_count++] = (struct cairn_base){.snapshot.instance = instance, .hour_only = true};
+	}
+	return &written->bases[*at];
+}
+
+void cairn_written_add_hour(struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	struct cairn_base *base = know(written, snapshot->instance);
+	base->hour = cairn_store_hour(snapshot->time_ns);
+	base->used = ++written->clock;
+}
+
 void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
 			    size_t count)
 {
 	if (written->base_count > 1 && written->base_bytes + count * sizeof *samples > bases_most_bytes)
 		forget_bases(written);
-	uint32_t *at = cairn_map_at(&written->base_of, snapshot->instance);
-	if (*at == CAIRN_NONE) {
-		*at = (uint32_t)written->base_count;
-		cairn_array_room(written->bases, written->base_count, written->base_capacity);
-		written->bases[written->base_count++] = (struct cairn_base){0};
-	}
-	struct cairn_base *base = &written->bases[*at];
+	struct cairn_base *base = know(written, snapshot->instance);
 	/* One that was found in the store, or the one before it, is in hourly as well if it was the first of its hour. */
 	int64_t hour = cairn_store_hour(snapshot->time_ns);
 	sort_samples(samples, count);
 	written->base_bytes += (count - base->count) * sizeof *samples; /* may wrap on the way */
 	free(base->samples);
-	*base = (struct cairn_base){.instance = snapshot->instance, .time_ns = snapshot->time_ns, .period = snapshot->period,
-				    .unsampling = snapshot->unsampling, .has_allocated = snapshot->has_allocated, .samples = samples,
-				    .count = count, .hour = hour, .used = ++written->clock};
+	*base = (struct cairn_base){
+		.snapshot = *snapshot, .samples = samples, .count = count, .hour = hour, .used = ++written->clock};
+	base->snapshot.start = (struct cairn_bytes){0}; /* which is the caller's */
 }
 
 /* A stack in the base and in the snapshot; one of them may be all zeroes. */
@@ -270,13 +299,6 @@ static void write_hourly(struct cairn_buffer *out, const struct cairn_snapshot_r
 	}
 }
 
-/* Whether a whole snapshot is the first one of its hour, as far as is known. */
-static bool begins_hour(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
-{
-	uint32_t at = cairn_map_get(&written->base_of, snapshot->instance);
-	return at == CAIRN_NONE || written->bases[at].hour != cairn_store_hour(snapshot->time_ns);
-}
-
 /* Writes what SNAPSHOT needs beside BASE. False where that is most of it: it is better whole then. */
 static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot,
 			  const struct cairn_stored_sample *samples, size_t count, struct cairn_buffer *out)
@@ -300,7 +322,7 @@ static void select_snapshot(struct cairn_written *written, const struct cairn_sn
 	sort_samples(samples, count);
 	if (base && write_changes(base, snapshot, samples, count, &lacking[CAIRN_TABLE_SAMPLES])) {
 		base->used = ++written->clock;
-		base_ns = base->time_ns;
+		base_ns = base->snapshot.time_ns;
 		free(samples);
 	} else {
 		for (size_t i = 0; i < count; i++)

@@ -23,14 +23,26 @@
 /* How long a whole snapshot serves, in nanoseconds. */
 #define CAIRN_STORE_WHOLE_NS (600 * (int64_t)CAIRN_SECOND_NS)
 
-/* The last whole snapshot of an instance. */
-struct cairn_base {
+/* A snapshot, as a row of that table has it. */
+struct cairn_snapshot_row {
 	uint64_t instance;
 	int64_t time_ns;
 	double period;
 	uint64_t unsampling, has_allocated;
+	bool ended;
+	struct cairn_bytes start; /* of the row, all but its last column, which is the base's time */
+};
+struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows);
+
+/* Whether SNAPSHOT may be stored as changes to WHOLE, of the same instance. */
+bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const struct cairn_snapshot_row *whole);
+
+/* The last whole snapshot of an instance. */
+struct cairn_base {
+	struct cairn_snapshot_row snapshot;
 	struct cairn_stored_sample *samples; /* by stack */
 	size_t count;
+	bool hour_only; /* nothing is known but the instance and the hour */
 	int64_t hour; /* of the last snapshot that was written to hourly, too */
 	uint64_t used; /* when it was last compared with, as a number that grows */
 };
@@ -47,19 +59,12 @@ struct cairn_written {
 
 void cairn_written_free(struct cairn_written *written);
 
-/* The snapshot in ROW, one row of that table. */
-struct cairn_snapshot_row {
-	uint64_t instance;
-	int64_t time_ns;
-	double period;
-	uint64_t unsampling, has_allocated;
-	bool ended;
-	struct cairn_bytes start; /* of the row, all but its last column, which is the base's time */
-};
-struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows);
+/* Whether nothing has to be looked for in the store before SNAPSHOT is written: a base is known that it can stand on or, of a last moment,
+ * which is always whole, that its hour has been written. */
+bool cairn_written_knows(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
 
-/* Whether a base is known that SNAPSHOT can stand on. */
-bool cairn_written_has_base(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
+/* Remembers that hourly has the hour of SNAPSHOT, for its instance. */
+void cairn_written_add_hour(struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
 
 /* Remembers a whole snapshot; SAMPLES, in any order, become the memory's own. */
 void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
@@ -76,10 +81,17 @@ struct cairn_snapshot_part {
 void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
 			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES]);
 
+#define CAIRN_STORE_HOUR_NS (3600 * (int64_t)CAIRN_SECOND_NS)
+
 /* Whole hours since 1970. */
 static inline int64_t cairn_store_hour(int64_t time_ns)
 {
-	return time_ns / (3600 * (int64_t)CAIRN_SECOND_NS);
+	return time_ns / CAIRN_STORE_HOUR_NS;
+}
+
+static inline int64_t cairn_store_hour_start(int64_t time_ns)
+{
+	return time_ns - time_ns % CAIRN_STORE_HOUR_NS;
 }
 
 /* The samples of a snapshot, OWN, that stands on those of BASE, both by stack, into OUT, which has room for both. Returns how many. */

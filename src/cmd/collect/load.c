@@ -63,6 +63,8 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 	return good;
 }
 
+enum { modules_most = 8192 };
+
 bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
 		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
 		       struct cairn_error *error)
@@ -85,10 +87,15 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	loaded->ignored = !cairn_store_accepts(profile, error);
 	if (loaded->ignored)
 		return false;
+	/* Each is looked for on disk. */
+	if (profile->module_count > modules_most)
+		return cairn_fail(error, "it has %zu modules, and a process has at most %d", profile->module_count, modules_most);
 	if (uploads)
 		cairn_uploads_find(uploads, tenant, profile, &arena, &symbolize);
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_report_free(&report);
+	if (uploads)
+		cairn_uploads_done(uploads);
 	cairn_arena_free(&arena);
 	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
 		snprintf(loaded->service, sizeof loaded->service, "%.250s",

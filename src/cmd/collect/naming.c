@@ -18,6 +18,7 @@ static const int64_t pause_ns = 600 * (int64_t)CAIRN_SECOND_NS, retry_ns = 60 * 
 struct places {
 	const struct cairn_naming *naming;
 	struct cairn_bytes tenant;
+	const char *only; /* this build; NULL for all */
 	uint64_t number; /* the tenant's */
 	struct cairn_profile profile;
 	struct cairn_map mappings; /* by module */
@@ -36,6 +37,8 @@ static void add_place(void *context, const struct cairn_unnamed_frame *frame)
 	    frame->id != cairn_frame_id(places->number, frame->build_id, frame->offset))
 		return;
 	snprintf(build_id, sizeof build_id, "%.*s", (int)frame->build_id.length, frame->build_id.data);
+	if (places->only && strcmp(places->only, build_id) != 0)
+		return;
 	uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, frame->module),
 						   cairn_strings_add(&profile->strings, frame->build_id));
 	uint32_t *mapping = cairn_map_at(&places->mappings, module);
@@ -74,6 +77,7 @@ static bool name_places(struct cairn_naming *naming, struct cairn_store *store, 
 		cairn_uploads_find(&collector->uploads, places->tenant, &places->profile, &arena, &options);
 		cairn_symbolize(&places->profile, &options, &report);
 		cairn_symbolize_report_free(&report);
+		cairn_uploads_done(&collector->uploads);
 		good = cairn_store_put_names(store, places->tenant, &places->profile, &named, error);
 	}
 	collector->named += good ? named : 0;
@@ -82,16 +86,15 @@ static bool name_places(struct cairn_naming *naming, struct cairn_store *store, 
 	return good;
 }
 
-/* One pass for TENANT. */
-static bool name_tenant(struct cairn_naming *naming, struct cairn_store *store, const char *tenant, struct cairn_error *error)
+/* One pass for TENANT, over one build ONLY or, where that is NULL, all. */
+static bool name_builds(struct cairn_naming *naming, struct cairn_store *store, const char *tenant, const char *only,
+			struct cairn_error *error)
 {
 	uint64_t after = 0;
 	size_t count = page;
 	bool good = true;
-	if (!cairn_uploads_has_any(&naming->collector->uploads, cairn_bytes_of(tenant)))
-		return true;
 	while (good && count == page && !naming->collector->stop) {
-		struct places places = {.naming = naming, .tenant = cairn_bytes_of(tenant)};
+		struct places places = {.naming = naming, .tenant = cairn_bytes_of(tenant), .only = only};
 		places.number = cairn_store_tenant(places.tenant);
 		cairn_profile_init(&places.profile);
 		good = cairn_store_unnamed(store, &after, page, add_place, &places, &count, error) &&
@@ -99,6 +102,22 @@ static bool name_tenant(struct cairn_naming *naming, struct cairn_store *store, 
 		cairn_profile_free(&places.profile);
 		cairn_map_free(&places.mappings);
 		free(places.frames);
+	}
+	return good;
+}
+
+/* One pass for TENANT: first what has done no harm, then each of its suspects. */
+static bool name_tenant(struct cairn_naming *naming, struct cairn_store *store, const char *tenant, struct cairn_error *error)
+{
+	struct cairn_uploads *uploads = &naming->collector->uploads;
+	struct cairn_bytes whose = cairn_bytes_of(tenant);
+	char build_id[CAIRN_UPLOAD_BUILD] = "";
+	if (!cairn_uploads_has_any(uploads, whose))
+		return true;
+	bool good = name_builds(naming, store, tenant, NULL, error);
+	while (good && cairn_uploads_begin_trial(uploads, whose, build_id)) {
+		good = name_builds(naming, store, tenant, build_id, error);
+		cairn_uploads_end_trial(uploads, whose, build_id);
 	}
 	return good;
 }

@@ -5,9 +5,11 @@
 #include "base/array.h"
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cmd/command.h"
 #include "process/clock.h"
 #include "store/rows.h"
 
@@ -17,12 +19,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { longest_path = 4096, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
+static const char note_name[] = ".working", suspect_ending[] = ".suspect", refused_ending[] = ".refused";
 /* A draft that nobody has added to for so long is given up. */
 static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 /* A file used within this time is not marked as used again. */
@@ -73,13 +77,6 @@ static bool know_secret(struct cairn_uploads *uploads, bool make, struct cairn_e
 	return known;
 }
 
-bool cairn_uploads_open(struct cairn_uploads *uploads, const char *path, uint64_t largest, uint64_t total, bool later,
-			struct cairn_error *error)
-{
-	*uploads = (struct cairn_uploads){.path = path, .largest = largest, .total = total, .lock = PTHREAD_MUTEX_INITIALIZER};
-	return later || know_secret(uploads, true, error);
-}
-
 bool cairn_upload_sum_valid(const char *sum)
 {
 	return strlen(sum) == CAIRN_UPLOAD_SUM && strspn(sum, "0123456789abcdef") == CAIRN_UPLOAD_SUM;
@@ -97,6 +94,96 @@ static bool file_path(const char *folder, const char *build_id, bool program, ch
 {
 	int length = snprintf(out, longest_path, "%s/%s/%.2s/%s%s", folder, files_name, build_id, build_id + 2, program ? "" : ".debug");
 	return length > 0 && length < longest_path;
+}
+
+/* Gives the files of BUILD_ID in FOLDER another ending: one of those above, or none. False where there are none. */
+static bool rename_build(const char *folder, const char *build_id, const char *from, const char *to)
+{
+	char path[longest_path], old[longest_path + 16], new[longest_path + 16];
+	bool renamed = false;
+	for (int program = 0; program < 2; program++) {
+		if (!file_path(folder, build_id, program, path))
+			continue;
+		snprintf(old, sizeof old, "%s%s", path, from);
+		snprintf(new, sizeof new, "%s%s", path, to);
+		renamed |= rename(old, new) == 0;
+	}
+	return renamed;
+}
+
+/* Takes a build out of use, by a line of a dead collector's note: its folder, build-id, and whether it was a suspect already. */
+static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
+{
+	enum { folder_digits = 16 };
+	char folder[longest_path], name[folder_digits + 1], build_id[CAIRN_UPLOAD_BUILD], trial;
+	if (line.length >= 200 || sscanf(line.data, "%16[0-9a-f] %128[0-9a-f] %c", name, build_id, &trial) != 3 ||
+	    strlen(name) != folder_digits || !cairn_build_id_valid(build_id))
+		return;
+	snprintf(folder, sizeof folder, "%.4000s/%s", uploads->path, name);
+	bool again = trial == '1';
+	if (!rename_build(folder, build_id, "", again ? refused_ending : suspect_ending))
+		return;
+	uploads->refused += again;
+	if (again)
+		cairn_note("the collector ended twice while it read the uploaded files of build %s; they are not used any more "
+			   "(%s/%s/%.2s/*%s)", build_id, folder, files_name, build_id, refused_ending);
+	else
+		cairn_note("the collector ended while it read the uploaded files of build %s, among others; these are tried alone",
+			   build_id);
+}
+
+/* Looks for notes of collectors that are dead: that of a live one is locked. */
+static void recover(struct cairn_uploads *uploads)
+{
+	DIR *entries = opendir(uploads->path);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		char text[1 << 16];
+		if (strncmp(entry->d_name, note_name, sizeof note_name - 1) != 0)
+			continue;
+		int note = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		ssize_t length = note >= 0 && flock(note, LOCK_EX | LOCK_NB) == 0 ? read(note, text, sizeof text - 1) : -1;
+		if (length >= 0) {
+			text[length] = 0; /* which sscanf looks for */
+			struct cairn_bytes rest = {text, (size_t)length}, line;
+			while (cairn_text_line(&rest, &line, NULL))
+				take_out(uploads, line);
+			unlinkat(dirfd(entries), entry->d_name, 0);
+		}
+		if (note >= 0)
+			close(note);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+bool cairn_uploads_open(struct cairn_uploads *uploads, const char *path, uint64_t largest, uint64_t total, bool later,
+			struct cairn_error *error)
+{
+	*uploads =
+		(struct cairn_uploads){.path = path, .largest = largest, .total = total, .lock = PTHREAD_MUTEX_INITIALIZER, .note = -1};
+	recover(uploads);
+	return later || know_secret(uploads, true, error);
+}
+
+/* Notes on disk that the builds in LINES are being worked with. */
+static void begin_work(struct cairn_uploads *uploads, struct cairn_bytes lines)
+{
+	cairn_uploads_done(uploads);
+	uploads->tried = true;
+	snprintf(uploads->note_path, sizeof uploads->note_path, "%.4000s/%s.%d.%lld", uploads->path, note_name, (int)getpid(),
+		 (long long)cairn_clock_wall_ns());
+	uploads->note = open(uploads->note_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (uploads->note >= 0 && flock(uploads->note, LOCK_EX | LOCK_NB) == 0)
+		cairn_descriptor_write_all(uploads->note, &lines); /* else there is no protection, as on a full disk */
+}
+
+void cairn_uploads_done(struct cairn_uploads *uploads)
+{
+	if (uploads->note < 0)
+		return;
+	unlink(uploads->note_path);
+	close(uploads->note);
+	uploads->note = -1;
 }
 
 /* One file of a tenant, complete or a draft. */
@@ -207,10 +294,19 @@ static void draft_path(const char *folder, const char *sum, uint64_t size, char 
 /* Whether FOLDER has a file like FILE, or a better one. */
 static bool has_as_good(const char *folder, const struct cairn_build_file *file)
 {
-	char path[longest_path];
+	char path[longest_path], aside[longest_path + 16];
 	struct cairn_build_file there;
-	return file_path(folder, file->build_id, file->program, path) && cairn_build_file_read(&there, path, "", NULL) &&
-	       strcmp(there.build_id, file->build_id) == 0 && there.program == file->program && there.detail >= file->detail;
+	if (!file_path(folder, file->build_id, file->program, path))
+		return false;
+	/* What is not in use is there all the same: the same file would do the same again. */
+	snprintf(aside, sizeof aside, "%s%s", path, refused_ending);
+	if (access(aside, F_OK) == 0)
+		return true;
+	snprintf(aside, sizeof aside, "%s%s", path, suspect_ending);
+	if (access(aside, F_OK) == 0)
+		return true;
+	return cairn_build_file_read(&there, path, "", NULL) && strcmp(there.build_id, file->build_id) == 0 &&
+	       there.program == file->program && there.detail >= file->detail;
 }
 
 bool cairn_uploads_ask(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *sum, const struct cairn_build_file *file,
@@ -413,19 +509,77 @@ void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant
 		symbols[i] = find->symbols[i];
 	symbols[find->symbols_count++] = cairn_arena_text(arena, cairn_bytes_of(folder));
 	struct cairn_map seen = {0}; /* a sender may have any number of modules of one build-id */
+	struct cairn_buffer note = cairn_buffer((1 << 16) - 1);
 	for (size_t i = 0; i < profile->module_count; i++) {
 		const char *build_id = cairn_profile_string(profile, profile->modules[i].build_id);
 		uint32_t *at = cairn_map_at(&seen, profile->modules[i].build_id);
 		if (*at != CAIRN_NONE || !cairn_build_id_valid(build_id))
 			continue;
 		*at = 0;
-		if (file_path(folder, build_id, false, path))
-			use(path);
-		if (file_path(folder, build_id, true, path) && use(path))
+		bool used = file_path(folder, build_id, false, path) && use(path);
+		if (file_path(folder, build_id, true, path) && use(path)) {
 			binaries[find->binary_count++] = cairn_arena_text(arena, cairn_bytes_of(path));
+			used = true;
+		}
+		if (used)
+			cairn_buffer_format(&note, "%s %s %d\n", cairn_base_name(folder), build_id, uploads->trial);
 	}
+	if (note.length > 0)
+		begin_work(uploads, cairn_buffer_bytes(&note));
+	cairn_buffer_free(&note);
 	cairn_map_free(&seen);
 	find->binaries = binaries;
 	find->symbols = symbols;
 	options->cache_folder = cairn_arena_format(arena, "%s/%s", folder, names_name);
+}
+
+/* The first suspect behind AFTER in the folder PATH, one of those by the first two DIGITS. */
+static bool find_suspect(const char *path, const char *digits, const char *after, char build_id[CAIRN_UPLOAD_BUILD])
+{
+	DIR *entries = opendir(path);
+	bool found = false;
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		size_t length = strspn(entry->d_name, "0123456789abcdef");
+		const char *rest = entry->d_name + length;
+		char name[CAIRN_UPLOAD_BUILD];
+		rest += strncmp(rest, ".debug", 6) == 0 ? 6 : 0;
+		if (length + 3 > sizeof name || strcmp(rest, suspect_ending) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.2s%.*s", digits, (int)length, entry->d_name);
+		if (!cairn_build_id_valid(name) || strcmp(name, after) <= 0 || (found && strcmp(name, build_id) >= 0))
+			continue;
+		snprintf(build_id, CAIRN_UPLOAD_BUILD, "%s", name);
+		found = true;
+	}
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
+bool cairn_uploads_begin_trial(struct cairn_uploads *uploads, struct cairn_bytes tenant, char build_id[CAIRN_UPLOAD_BUILD])
+{
+	char folder[longest_path], path[longest_path + 16], after[CAIRN_UPLOAD_BUILD];
+	if (!cairn_uploads_has_any(uploads, tenant))
+		return false;
+	folder_of(uploads, tenant, folder);
+	snprintf(after, sizeof after, "%s", build_id);
+	bool found = false;
+	for (unsigned first = 0; first < 256 && !found; first++) {
+		char digits[3];
+		snprintf(digits, sizeof digits, "%02x", first);
+		snprintf(path, sizeof path, "%.4000s/%s/%s", folder, files_name, digits);
+		found = find_suspect(path, digits, after, build_id);
+	}
+	uploads->trial = found && rename_build(folder, build_id, suspect_ending, "");
+	uploads->tried = false;
+	return uploads->trial;
+}
+
+void cairn_uploads_end_trial(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id)
+{
+	char folder[longest_path];
+	folder_of(uploads, tenant, folder);
+	if (!uploads->tried)
+		rename_build(folder, build_id, "", suspect_ending);
+	uploads->trial = false;
 }

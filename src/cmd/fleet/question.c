@@ -69,6 +69,7 @@ static bool fail_empty(struct cairn_store *store, const struct cairn_question *q
 	struct cairn_question wider = *question;
 	char span[24];
 	wider.from_ns = wider.to_ns = 0;
+	wider.last_only = true;
 	bool good = cairn_store_ask(store, &wider, &all, error);
 	int64_t newest = 0;
 	for (size_t i = 0; good && i < all.count; i++) {

@@ -19,7 +19,8 @@
 /* So many of the list are instances at most, and so many services. */
 enum { instances_most = CAIRN_SERVE_PROCESSES * 3 / 4,
        services_most = CAIRN_SERVE_PROCESSES - instances_most,
-       points_most = CAIRN_COURSE_POINTS };
+       points_most = CAIRN_COURSE_POINTS,
+       overview_points = 48 };
 static const int64_t usual_back_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 
 bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve *serve, const char *name, struct cairn_error *error)
@@ -132,14 +133,12 @@ static bool add_snapshot(void *context, const struct cairn_profile *profile, str
 	return true;
 }
 
-/* Adds the snapshots of PROCESS that are new; of very many, some of them. */
-static bool follow_instance(struct cairn_serve_store *store, const struct cairn_store_process *process, struct cairn_error *error)
+/* Adds the snapshots of PROCESS, which is LISTED, that are new; of very many, some of them. */
+static bool follow_instance(struct cairn_serve_store *store, struct cairn_serve_listed *listed, const struct cairn_store_process *process,
+			    struct cairn_error *error)
 {
 	char program[256], command[256];
 	size_t wanted[points_most], first = 0;
-	struct cairn_serve_listed *listed = find_listed(store, process->instance, false, process->service);
-	if (!listed)
-		return true;
 	while (first < process->point_count && process->points[first].time_ns <= listed->newest_ns)
 		first++;
 	size_t fresh = process->point_count - first, count = fresh < points_most ? fresh : points_most;
@@ -270,25 +269,123 @@ static void count_unlisted(struct cairn_serve_store *store, const struct cairn_s
 	pthread_mutex_unlock(&store->serve->lock);
 }
 
+/* How far apart the points of an overview of so much time are: what divides an hour, or is made of hours, so that the first snapshot of an
+ * hour is among them (store/hourly.h). */
+static int64_t overview_slot(int64_t back_ns)
+{
+	static const int64_t minute = 60 * (int64_t)CAIRN_SECOND_NS, hour = 60 * minute;
+	int64_t slot = 10 * minute;
+	while (back_ns / slot > overview_points)
+		slot = slot < 30 * minute ? 30 * minute : slot < hour ? hour : slot * 2;
+	return slot;
+}
+
+static size_t count_points(const struct cairn_store_processes *processes)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < processes->count; i++)
+		count += processes->items[i].point_count;
+	return count;
+}
+
+/* All processes since FROM_NS, each with its last point. Of those before it there are whole snapshots now and then, since a day of
+ * thousands of instances has too many; where most have few of them yet, all. */
+static bool ask_overview(struct cairn_serve_store *store, int64_t from_ns, int64_t back_ns, struct cairn_store_processes *all,
+			 struct cairn_error *error)
+{
+	enum { enough = 12 };
+	struct cairn_question question = {.tenant = store->tenant, .from_ns = from_ns, .whole = true, .slot_ns = overview_slot(back_ns)};
+	struct cairn_question last = {.tenant = store->tenant, .from_ns = from_ns, .last_only = true};
+	struct cairn_store_processes whole = {0};
+	bool good = cairn_store_ask(store->store, &question, &whole, error);
+	if (good && (whole.count == 0 || count_points(&whole) < enough * whole.count)) {
+		cairn_store_processes_free(&whole);
+		return cairn_store_ask(store->store, &(struct cairn_question){.tenant = store->tenant, .from_ns = from_ns}, all, error);
+	}
+	good = good && cairn_store_ask(store->store, &last, all, error);
+	struct cairn_map places = {0};
+	for (size_t i = 0; good && i < whole.count; i++)
+		*cairn_map_at(&places, whole.items[i].instance) = (uint32_t)i;
+	for (size_t i = 0; good && i < all->count; i++) {
+		struct cairn_store_process *process = &all->items[i];
+		uint32_t at = cairn_map_get(&places, process->instance);
+		if (at == CAIRN_NONE)
+			continue;
+		struct cairn_store_process *earlier = &whole.items[at];
+		if (earlier->points[earlier->point_count - 1].time_ns < process->points[0].time_ns) {
+			cairn_array_room(earlier->points, earlier->point_count, earlier->point_capacity);
+			earlier->points[earlier->point_count++] = process->points[0];
+		}
+		/* Texts of points are in the arena of those that they came with: of whole ones, none but those of last moments. */
+		for (size_t k = 0; k < earlier->point_count; k++)
+			earlier->points[k].ended = cairn_arena_text(&all->arena, cairn_bytes_of(earlier->points[k].ended));
+		struct cairn_store_point *points = process->points;
+		process->points = earlier->points;
+		process->point_count = earlier->point_count;
+		process->point_capacity = earlier->point_capacity;
+		earlier->points = points;
+	}
+	cairn_store_processes_sort(all);
+	cairn_map_free(&places);
+	cairn_store_processes_free(&whole);
+	return good;
+}
+
+/* Which instances have something new, and since when. */
+struct fresh {
+	struct cairn_map instances;
+	int64_t since_ns;
+};
+
+static bool is_fresh(const void *context, const struct cairn_store_process *process)
+{
+	const struct fresh *fresh = context;
+	return cairn_map_get(&fresh->instances, process->instance) != CAIRN_NONE;
+}
+
+/* Adds what is new of those of SORTED that are listed or become so. */
+static bool follow_instances(struct cairn_serve_store *store, const struct cairn_store_process *const *sorted, size_t count,
+			     int64_t from_ns, struct cairn_error *error)
+{
+	struct fresh fresh = {.since_ns = INT64_MAX};
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_serve_listed *listed = find_listed(store, sorted[i]->instance, false, sorted[i]->service);
+		if (!listed || cairn_store_last(sorted[i])->time_ns <= listed->newest_ns)
+			continue;
+		*cairn_map_at(&fresh.instances, sorted[i]->instance) = 0;
+		fresh.since_ns = listed->newest_ns < fresh.since_ns ? listed->newest_ns : fresh.since_ns;
+	}
+	struct cairn_store_processes news = {0};
+	struct cairn_question question = {.tenant = store->tenant,
+					  .from_ns = fresh.since_ns > from_ns ? fresh.since_ns : from_ns,
+					  .wants = is_fresh,
+					  .context = &fresh};
+	bool good = fresh.instances.count == 0 || cairn_store_ask(store->store, &question, &news, error);
+	for (size_t i = 0; good && i < news.count && !atomic_load(&store->serve->stop); i++) {
+		struct cairn_serve_listed *listed = find_listed(store, news.items[i].instance, false, news.items[i].service);
+		good = !listed || follow_instance(store, listed, &news.items[i], error);
+	}
+	cairn_store_processes_free(&news);
+	cairn_map_free(&fresh.instances);
+	return good;
+}
+
 /* One look at everything. */
 static bool look(struct cairn_serve_store *store, struct cairn_error *error)
 {
-	struct cairn_store_processes all;
+	struct cairn_store_processes all = {0};
 	int64_t now = cairn_clock_wall_ns(), back = store->serve->keep_ns ? store->serve->keep_ns : usual_back_ns;
-	struct cairn_question question = {.tenant = store->tenant, .from_ns = now - back};
-	if (!cairn_store_ask(store->store, &question, &all, error)) {
+	if (!ask_overview(store, now - back, back, &all, error)) {
 		cairn_store_processes_free(&all);
 		return false;
 	}
 	const struct cairn_store_process **sorted = cairn_array_new(all.count, sizeof *sorted);
-	bool good = true;
 	for (size_t i = 0; i < all.count; i++)
 		sorted[i] = &all.items[i];
 	if (all.count > 0)
 		qsort(sorted, all.count, sizeof *sorted, by_fullness);
 	make_room(store, sorted, all.count);
-	for (size_t i = 0; good && i < all.count && !atomic_load(&store->serve->stop); i++)
-		good = follow_instance(store, sorted[i], error);
+	bool good = follow_instances(store, sorted, all.count, now - back, error);
 	free(sorted);
 	/* The processes of a service lie next to each other. */
 	for (size_t from = 0, end; good && from < all.count && !atomic_load(&store->serve->stop); from = end) {

@@ -5,6 +5,8 @@
 #include "process/clock.h"
 #include "profile/read.h"
 #include "store/engine.h"
+#include "store/names.h"
+#include "store/snapshot.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -130,6 +132,89 @@ static void test_failure(void)
 	cairn_store_close(store);
 }
 
+/* Removes what was put of SERVICE. */
+static void forget(const char *service)
+{
+	static const char *const tables[] = {"hourly", "samples", "snapshots", "processes"};
+	char statement[200];
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(statement, sizeof statement,
+			 "DELETE FROM %s WHERE instance IN (SELECT instance FROM processes WHERE service = '%s')", tables[i], service);
+		sql(statement);
+	}
+}
+
+static void keep_length(void *context, const struct cairn_unnamed_frame *frame)
+{
+	size_t *longest = context;
+	*longest = frame->module.length > *longest ? frame->module.length : *longest;
+}
+
+/* Rows of earlier versions have texts of any length. */
+static void test_long_texts(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_store *store = open_store();
+	uint64_t after = 0;
+	size_t longest = 0, count;
+	sql("INSERT INTO frames VALUES (1, 'ab', hex(zeroblob(1000000)), 7, '', 1, 0)");
+	ok(cairn_store_unnamed(store, &after, 10, keep_length, &longest, &count, &error) && count > 0, "frames without names");
+	is_int(longest, CAIRN_STORE_PATH, "have modules that are cut where nobody would read on");
+	sql("DELETE FROM frames WHERE frame = 1");
+	cairn_store_close(store);
+}
+
+/* Of very many points, some. */
+static void test_few_points(int64_t now)
+{
+	const int64_t hour = now - now % (3600 * second) - 7200 * second;
+	struct cairn_error error = {0};
+	for (int i = 0; i < 12; i++)
+		put("few", hour + i * 300 * second, 60, false);
+	struct cairn_store *store = open_store();
+	struct cairn_store_processes processes;
+	const struct {
+		struct cairn_question question;
+		size_t count;
+		int64_t first, last;
+		const char *name;
+	} cases[] = {
+		{{.service = "few", .from_ns = hour}, 12, 0, 3300, "all"},
+		{{.service = "few", .from_ns = hour, .last_only = true}, 1, 3300, 3300, "the last"},
+		{{.service = "few", .from_ns = hour, .slot_ns = 1800 * second}, 2, 0, 1800, "the first of each half hour"},
+		{{.service = "few", .from_ns = hour, .whole = true, .slot_ns = 3600 * second}, 1, 0, 0, "the first whole one of an hour"},
+		{{.service = "few", .from_ns = hour + 1, .slot_ns = 3600 * second}, 1, 300, 300, "the first since some time"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bool good = cairn_store_ask(store, &cases[i].question, &processes, &error) && processes.count == 1;
+		const struct cairn_store_process *process = good ? &processes.items[0] : NULL;
+		is_int(process ? process->point_count : 0, cases[i].count, "points: %s", cases[i].name);
+		is_int(process ? process->points[0].time_ns : 0, hour + cases[i].first * second, "from there");
+		is_int(process ? process->points[process->point_count - 1].time_ns : 0, hour + cases[i].last * second, "to there");
+		ok(process && process->points[0].bytes > 0 && process->points[0].period == 524288, "with what it held");
+		cairn_store_processes_free(&processes);
+	}
+	cairn_store_close(store);
+	forget("few");
+}
+
+/* The table hourly has one snapshot of each hour, also when each is put by a program that knows nothing of the others. */
+static void test_hours(int64_t now)
+{
+	const int64_t hour = now - now % (3600 * second) - 7200 * second;
+	sql("DELETE FROM hourly");
+	put("hours", hour + 600 * second, 50, false);
+	const int64_t later[] = {hour + 1200 * second, hour + 2400 * second, hour + 60 * second};
+	for (size_t i = 0; i < 3; i++) {
+		put("hours", later[i], 50, false);
+		is_int(sql("SELECT count(DISTINCT time_ns) FROM hourly"), 1, "an hour has one snapshot");
+		is_int(sql("SELECT max(time_ns) FROM hourly"), hour + 600 * second, "the one that was put first");
+	}
+	put("hours", hour + 3660 * second, 50, false);
+	is_int(sql("SELECT count(DISTINCT time_ns) FROM hourly"), 2, "and the next hour has its own");
+	forget("hours");
+}
+
 static void test_gone(void)
 {
 	struct cairn_store *store = open_store();
@@ -224,6 +309,9 @@ int main(void)
 	test_names(now);
 	test_failure();
 	test_gone();
+	test_hours(now);
+	test_few_points(now);
+	test_long_texts();
 	test_retention(now);
 	cairn_engine_sqlite.close(raw);
 	for (size_t i = 0; i < 3; i++) {

@@ -30,6 +30,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   {{- end }}
 {{- end }}
 
+{{- define "cairn.uploads" -}}
+{{ ternary "/var/lib/cairn-uploads" "/var/lib/cairn/uploads" .Values.symbols.volume.enabled }}
+{{- end }}
+
 {{- define "cairn.confined" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
