@@ -154,7 +154,12 @@ struct cairn_reply {
 
 /* Answers a request that came in through the service's own HTTP server: METHOD and TARGET as in the request line ("POST",
  * "/debug/prof/mem?output=proto"), CONTENT_TYPE of the body or NULL. Waits for the answer; snapshots and drawings are made on the
- * agent's threads. The service decides who may ask: no token is checked here. False only if there is no memory for a reply. */
+ * agent's threads. The service decides who may ask: no token is checked here. False only if there is no memory for a reply.
+ *
+ * So a service can have any report about itself, made by the cairn command: GET "/cairn/report/NAME" is JSON for top, tree, traces, tags,
+ * churn, leaks (by the ages of live objects) and rss (the bill of resident memory), or their text with "?format=text"; collapsed stacks, a
+ * picture for flame and a page for html. The query takes "older=10m", "younger=1m", "peak=true", "slack=true", "fragmentation=true" and
+ * "mappings=all" with all but churn, leaks and rss. What only Cairn's engine knows is an error with jemalloc's. */
 CAIRN_API bool cairn_answer(const char *method, const char *target, const char *content_type, const void *body, size_t length,
 			    struct cairn_reply *reply);
 CAIRN_API void cairn_reply_free(struct cairn_reply *reply);

@@ -108,3 +108,14 @@ void cairn_json_null(struct cairn_json *json, const char *key)
 	begin(json, key);
 	cairn_buffer_text(json->out, "null");
 }
+
+void cairn_json_raw(struct cairn_json *json, const char *key, struct cairn_bytes value)
+{
+	while (value.length > 0 && value.data[value.length - 1] == '\n')
+		value.length--;
+	begin(json, key);
+	if (value.length > 0)
+		cairn_buffer_append(json->out, value.data, value.length);
+	else
+		cairn_buffer_text(json->out, "null");
+}

@@ -23,5 +23,7 @@ void cairn_json_integer(struct cairn_json *json, const char *key, int64_t value)
 void cairn_json_number(struct cairn_json *json, const char *key, double value);
 void cairn_json_bool(struct cairn_json *json, const char *key, bool value);
 void cairn_json_null(struct cairn_json *json, const char *key);
+/* VALUE is JSON already, with or without a line end; empty is null. */
+void cairn_json_raw(struct cairn_json *json, const char *key, struct cairn_bytes value);
 
 #endif

@@ -39,11 +39,13 @@ static inline void cairn_protobuf_fixed(struct cairn_buffer *to, unsigned field,
 		cairn_buffer_byte(to, (char)(value >> (8 * i)));
 }
 
-/* Reading: a field and its value, which is either a number or bytes. */
+/* Reading: a field and its value, which is either a number or bytes. A repeated number is either packed, with many in one field of bytes,
+ * or has a field for each: BYTES are the same run of LEB128 numbers in both cases. */
 struct cairn_protobuf_field {
-	uint64_t field;
+	uint64_t id; /* which field of its message */
+	enum cairn_wire wire;
 	uint64_t number;
-	struct cairn_bytes bytes; /* borrowed; empty for a number */
+	struct cairn_bytes bytes; /* borrowed; of a varint, as it was encoded; empty for a number of fixed size */
 };
 
 /* Takes the next field off MESSAGE. False at the end and at damage, which the cursor tells. */
@@ -52,15 +54,19 @@ static inline bool cairn_protobuf_next(struct cairn_cursor *message, struct cair
 	if (cairn_cursor_left(message) == 0)
 		return false;
 	uint64_t tag = cairn_cursor_uleb(message);
-	*field = (struct cairn_protobuf_field){.field = tag >> 3, .bytes = {"", 0}};
-	switch (tag & 7) {
-	case CAIRN_WIRE_VARINT: field->number = cairn_cursor_uleb(message); break;
+	*field = (struct cairn_protobuf_field){.id = tag >> 3, .wire = (enum cairn_wire)(tag & 7), .bytes = {"", 0}};
+	switch (field->wire) {
+	case CAIRN_WIRE_VARINT:
+		field->bytes.data = (const char *)message->at;
+		field->number = cairn_cursor_uleb(message);
+		field->bytes.length = (size_t)((const char *)message->at - field->bytes.data);
+		break;
 	case CAIRN_WIRE_FIXED64: field->number = cairn_cursor_u64(message); break;
 	case CAIRN_WIRE_BYTES: field->bytes = cairn_cursor_bytes(message, cairn_cursor_uleb(message)); break;
 	case CAIRN_WIRE_FIXED32: field->number = cairn_cursor_u32(message); break;
 	default: cairn_cursor_fail(message);
 	}
-	if (field->field == 0)
+	if (field->id == 0)
 		cairn_cursor_fail(message);
 	return !message->failed;
 }

@@ -14,9 +14,7 @@ static void prepare(void *options)
 
 static bool check(const void *options, struct cairn_error *error)
 {
-	const struct cairn_source_options *source = &((const struct cairn_view_setup *)options)->source;
-	return !(source->sum || source->tree || source->base.count || source->thread || source->older || source->younger || source->peak ||
-		 source->slack || source->fragmentation || source->mappings) ||
+	return cairn_source_is_whole(&((const struct cairn_view_setup *)options)->source) ||
 	       cairn_fail_usage(error,
 				"'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
 				"--peak, --slack, --fragmentation nor --mappings");
@@ -25,15 +23,12 @@ static bool check(const void *options, struct cairn_error *error)
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
 {
 	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
-	const struct cairn_profile *profile = view->profile;
-	if (!profile->freed)
+	if (!view->profile->freed)
 		return cairn_fail(error, "the profile does not say what was freed; dumps of Cairn's own engine do (engine:cairn)");
-	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
-	double seconds = since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
 	if (json)
-		cairn_churn_json(view, &shape, seconds, json);
+		cairn_churn_json(view, &shape, json);
 	else
-		cairn_churn_text(view, &shape, seconds, out);
+		cairn_churn_text(view, &shape, out);
 	return true;
 }
 

@@ -70,10 +70,13 @@ static const struct check {
 	{"trailer", dump, cairn_check_dump_trailer},
 	{"coverage", dump, cairn_check_dump_coverage},
 	{"start", dump, cairn_check_dump_start},
+	{"last moment", dump, cairn_check_dump_end},
 	{"ages", dump, cairn_check_dump_ages},
 	{"totals", dump, cairn_check_dump_totals},
 	{"names", dump, cairn_check_dump_names},
 	{"debug files", dump, cairn_check_dump_debug},
+	{"leaks", dump, cairn_check_dump_leaks},
+	{"resident memory", dump, cairn_check_dump_resident},
 };
 
 enum { check_count = sizeof checks / sizeof *checks };

@@ -1,13 +1,24 @@
 /* html.c - `cairn html`: the profile as an interactive page in one file.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/rss/account.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
 #include "page/history.h"
+#include "report/churn.h"
 #include "series/leaks.h"
 
 #include <sys/stat.h>
+
+/* What a dump knows beyond its stacks, in the page's own terms. */
+struct beside {
+	struct cairn_buffer churn, bill;
+	struct cairn_judged judged;
+	struct cairn_page_series page;
+	struct cairn_arena arena;
+};
 
 struct options {
 	struct cairn_view_setup setup;
@@ -36,9 +47,25 @@ static const struct cairn_option_group groups[] = {
 static void prepare(void *values)
 {
 	struct options *options = values;
-	options->setup.source.split_threads = true;
-	options->setup.source.columns_compare = true;
+	struct cairn_source_options *source = &options->setup.source;
+	source->split_threads = source->split_sizes = true;
+	source->columns_compare = true;
+	source->with_freed = cairn_source_is_whole(source);
+	source->every_kind = cairn_source_is_plain(source);
+	/* Objects grow older from one dump to the next, which is no change. */
+	source->split_ages = source->base.count == 0;
 	options->setup.view.fold_wrappers = true;
+}
+
+static void add_bill(struct beside *beside, const struct cairn_profile *profile)
+{
+	struct cairn_account *account = cairn_array_zero(1, sizeof *account);
+	struct cairn_error error;
+	if (profile->trailer && cairn_account_profile(account, profile, &error)) {
+		cairn_account_settle(account);
+		cairn_account_json(account, &beside->bill);
+	}
+	cairn_account_free(account);
 }
 
 static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
@@ -46,7 +73,22 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	(void)json, (void)error;
 	const struct options *options = values;
 	struct cairn_page_options page = {.title = options->title, .node_most = (size_t)options->node_most, .series = options->series};
+	struct beside beside = {.churn = cairn_buffer(SIZE_MAX), .bill = cairn_buffer(SIZE_MAX)};
+	if (cairn_source_is_whole(&options->setup.source)) {
+		cairn_churn_page(view, &beside.churn);
+		add_bill(&beside, view->profile);
+		if (!page.series && cairn_judged_make(&beside.judged, view->profile, &options->setup.view)) {
+			cairn_page_describe(&beside.page, &beside.judged.series, &beside.judged.leaks, &beside.judged.view, &beside.arena);
+			page.series = &beside.page;
+		}
+	}
+	page.churn = cairn_buffer_bytes(&beside.churn);
+	page.bill = cairn_buffer_bytes(&beside.bill);
 	cairn_page_write(view, &page, out);
+	cairn_judged_free(&beside.judged);
+	cairn_arena_free(&beside.arena);
+	cairn_buffer_free(&beside.churn);
+	cairn_buffer_free(&beside.bill);
 	return true;
 }
 
@@ -88,6 +130,7 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_arena arena = {0};
 	struct cairn_error error;
 	bool several = is_series(&options, count, operands);
+	options.setup.source.with_freed = cairn_source_is_whole(&options.setup.source); /* the ages of the newest dump count, too */
 	/* If the dumps do not form a series, the page shows the newest of them. */
 	if (several && cairn_source_series(&series, &options.setup.source, &options.setup.view, least_dumps, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {

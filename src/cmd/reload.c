@@ -25,6 +25,7 @@ static bool same_options(const struct cairn_source_options *a, const struct cair
 	bool has_columns = cairn_profile_find_value(profile, "before") != CAIRN_NONE;
 	return a->sum == b->sum && same_list(&a->base, &b->base) && a->normalize == b->normalize && same_text(a->thread, b->thread) &&
 	       same_text(a->older, b->older) && same_text(a->younger, b->younger) && a->split_ages == b->split_ages &&
+	       a->split_sizes == b->split_sizes && a->every_kind == b->every_kind &&
 	       a->peak == b->peak && a->slack == b->slack && a->fragmentation == b->fragmentation && same_text(a->mappings, b->mappings) &&
 	       a->with_freed == b->with_freed && a->all_values == b->all_values &&
 	       a->split_threads == b->split_threads && (!has_columns || a->columns_compare == b->columns_compare) &&

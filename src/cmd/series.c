@@ -207,3 +207,26 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	cairn_source_name(&series->profile, options);
 	return true;
 }
+
+bool cairn_judged_make(struct cairn_judged *judged, const struct cairn_profile *profile, const struct cairn_view_options *options)
+{
+	size_t duplicates;
+	uint32_t value;
+	struct cairn_error error;
+	if (!profile->freed || !profile->time_ns || !cairn_view_choose(profile, options, &value, &error) || value != profile->default_value)
+		return false;
+	cairn_series_start(&judged->series);
+	bool good = cairn_series_add(&judged->series, profile, "", &error);
+	cairn_series_finish(&judged->series, &duplicates);
+	if (!good || !(judged->series.lives.seconds > 0) || !cairn_view_make(&judged->view, &judged->series.profile, options, &error))
+		return false;
+	cairn_leaks_rank(&judged->leaks, &judged->series, &judged->view);
+	return true;
+}
+
+void cairn_judged_free(struct cairn_judged *judged)
+{
+	cairn_leaks_free(&judged->leaks);
+	cairn_view_free(&judged->view);
+	cairn_series_free(&judged->series);
+}

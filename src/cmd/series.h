@@ -5,7 +5,7 @@
 
 #include "cmd/source.h"
 #include "report/view.h"
-#include "series/series.h"
+#include "series/leaks.h"
 
 /* Loads the dumps that NAMES stand for into SERIES, in the order of time and with names; the caller frees it. It has the value that VIEW
  * selects. If a folder has several services, the one with the most dumps is used, and of processes that ran at the same time one. Notes
@@ -14,5 +14,17 @@
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error);
+
+/* What the ages in one dump show. All zeroes to start with. */
+struct cairn_judged {
+	struct cairn_series series; /* of that dump alone */
+	struct cairn_view view;     /* of the series */
+	struct cairn_leaks leaks;
+};
+
+/* Judges PROFILE, one dump with names that was read with_freed, as OPTIONS show it. Returns false if it does not know ages, or they are not
+ * those of the value that is shown. The caller frees JUDGED in either case. */
+bool cairn_judged_make(struct cairn_judged *judged, const struct cairn_profile *profile, const struct cairn_view_options *options);
+void cairn_judged_free(struct cairn_judged *judged);
 
 #endif

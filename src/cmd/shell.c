@@ -244,7 +244,7 @@ static const struct cairn_profile *find_profile(struct shell *shell, const struc
 	if (profile || source.split_threads == split)
 		return profile;
 	source.split_threads = split;
-	source.split_ages = false;
+	source.split_ages = source.split_sizes = source.every_kind = source.with_freed = false;
 	return cairn_reload_get(&shell->reload, &source, error);
 }
 

@@ -142,6 +142,8 @@ static bool read_options(const struct cairn_source_options *options, struct cair
 	*reading = (struct cairn_read_options){
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
+		.split_sizes = options->split_sizes,
+		.every_kind = options->every_kind,
 		.with_freed = options->with_freed,
 		.all_values = options->all_values,
 		.at_peak = options->peak,
@@ -165,6 +167,17 @@ static bool read_options(const struct cairn_source_options *options, struct cair
 	if (options->slack && options->fragmentation)
 		return cairn_fail_usage(error, "--slack and --fragmentation are two values: choose one");
 	return true;
+}
+
+bool cairn_source_is_plain(const struct cairn_source_options *options)
+{
+	return !options->thread && !options->older && !options->younger && !options->peak && !options->slack && !options->fragmentation &&
+	       !options->mappings;
+}
+
+bool cairn_source_is_whole(const struct cairn_source_options *options)
+{
+	return cairn_source_is_plain(options) && !options->sum && !options->tree && !options->base.count;
 }
 
 bool cairn_source_check(const struct cairn_source_options *options, struct cairn_error *error)

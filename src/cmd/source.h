@@ -26,6 +26,8 @@ struct cairn_source_options {
 	struct cairn_symbolize_report *unnamed; /* by those that show a part: filled instead of printing a note about missing names */
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
+	bool split_sizes;          /* by those that show sizes of objects */
+	bool every_kind;           /* by those that show several values: also the peak, slack, fragmentation and mappings */
 	bool with_freed;           /* by those that show what was freed */
 	bool all_values;           /* by those that hand on all there is */
 	bool as_jeprof;            /* by jeprof: its numbers to the last digit */
@@ -48,6 +50,12 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 
 /* For a command's groups; they go with a struct cairn_source_options. */
 extern const struct cairn_option cairn_source_option_table[];
+
+/* Whether OPTIONS select all that dumps say of the heap: neither a part nor another value. */
+bool cairn_source_is_plain(const struct cairn_source_options *options);
+
+/* Whether they select that, of one dump: neither a sum nor a difference. */
+bool cairn_source_is_whole(const struct cairn_source_options *options);
 
 /* Whether OPTIONS make sense, whatever the sources are; fails with a usage error. Loading or reading sources checks it again. */
 bool cairn_source_check(const struct cairn_source_options *options, struct cairn_error *error);

@@ -10,6 +10,7 @@
 #include "report/label.h"
 #include "report/tree.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -116,7 +117,9 @@ static void add_column(struct making *making, uint32_t value)
 static void choose_columns(struct making *making, bool is_film)
 {
 	static const char *const names[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects",
-					    "peak_space", "peak_objects", "slack_space"};
+					    "peak_space", "peak_objects", "slack_space", "fragmentation_space",
+					    "mapped_space", "mapped_objects"};
+	static_assert(sizeof names / sizeof *names == CAIRN_PAGE_COLUMNS, "each has its place");
 	const struct cairn_view *view = making->view;
 	add_column(making, view->value);
 	if (is_film)

@@ -3,15 +3,15 @@
  * The nodes that matter stay; stacks of the others end in a node "smaller stacks" below the last one that stays, so that every total
  * is whole. Three blocks of unsigned LEB128 numbers, all columns one after the other (`data.js` reads them):
  *
- * weights, of COUNT things: for each value the page has (bytes and objects; live, allocated, at the peak, slack) COUNT numbers and, with a
- * base, COUNT more: what they were in the base. tree: the strings (count, lengths, bytes); the functions (count; columns name, file, line,
- * module: numbers of strings); the nodes (count; columns: how many levels each is above a child of the one before; function plus one, 0 for
- * the root and for smaller stacks; the weights of what each holds itself). Nodes come in the order of a walk, callers first. Then, where
- * errors are known and wanted, the weight of one sample of each node (profile/unsample.h) times 16. Then, where there are smaller stacks,
- * the functions' own sums: the weights of self, then of total. split: groups (count; columns thread, size class, age class plus one; 0
- * where not known); of each node how many of the groups have a part of it; those (column group, and weights). film: how many units make one
- * step; how many nodes hold something at any point; of each of those how many nodes it is after the one before, and what it holds itself at
- * each point in steps: how much more than at the point before, zigzag coded.
+ * weights, of COUNT things: for each value the page has (bytes and objects; live, allocated, at the peak, slack and so on) COUNT numbers
+ * and, with a base, COUNT more: what they were in the base. tree: the strings (count, lengths, bytes); the functions (count; columns name,
+ * file, line, module: numbers of strings); the nodes (count; columns: how many levels each is above a child of the one before; function
+ * plus one, 0 for the root and for smaller stacks; the weights of what each holds itself). Nodes come in the order of a walk, callers
+ * first. Then, where errors are known and wanted, the weight of one sample of each node (profile/unsample.h) times 16. Then, where there
+ * are smaller stacks, the functions' own sums: the weights of self, then of total. split: groups (count; columns thread, size class, age
+ * class plus one; 0 where not known); of each node how many of the groups have a part of it; those (column group, and weights). film: how
+ * many units make one step; how many nodes hold something at any point; of each of those how many nodes it is after the one before, and
+ * what it holds itself at each point in steps: how much more than at the point before, zigzag coded.
  *
  * Of a change, numbers that may be negative are zigzag coded: all but those of the base.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -28,7 +28,7 @@ struct cairn_page_thread {
 	struct cairn_bytes id;
 };
 
-enum { CAIRN_PAGE_COLUMNS = 7 };
+enum { CAIRN_PAGE_COLUMNS = 10 };
 
 struct cairn_page_data {
 	struct cairn_buffer tree;

@@ -33,16 +33,21 @@
  * @property {number} folded
  * @property {{name: string, id: string}[]} threads
  * @property {string[]} ages what the classes of ages are called, the youngest first
+ * @property {boolean} [aged] it is known how old objects are
+ * @property {string} [called] what the first column is, where its type does not say it: the peak, slack or mappings in place of the heap
+ * @property {any} [churn] what is freed again, as `cairn churn --json` has it
+ * @property {any} [bill] the resident memory, as `cairn rss --json` has it
  * @property {string[]} warnings
  * @property {string[]} filters
- * @property {Series} [series] where the page was made from several dumps
+ * @property {string} [ended] how the process ended, where this is its last moment
+ * @property {Series} [series] where the page was made from several dumps, or from one that knows ages
  * @property {FilmFacts} [film] where it holds every one of them
  * @property {FilmFacts & Span} [course] where it holds one of several, or what changed between two: what there was before and after
  * @property {string} [state] what the page shows when its address does not say
  */
 
 /** @typedef {{name: string, caller: string, perHour: number, share: number, words: string, sure: string, now: number}} Growth */
-/** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
+/** @typedef {{summary: string, observed: number, seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /** @typedef {{name: string, leaf: string, values: number[]}} Layer */
 /**

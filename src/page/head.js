@@ -2,6 +2,14 @@
 /* head.js - what stands above the picture: the facts, the functions that matter most, and all memory over time.
  * SPDX-License-Identifier: Apache-2.0 */
 
+/** Shows the tabs that the page has something for. */
+function showTabs() {
+	element("tab-threads").hidden = element("tab-sizes").hidden = facts.film !== undefined;
+	element("tab-bill").hidden = !facts.bill;
+	element("tab-churn").hidden = !facts.churn;
+	element("tab-sizes").textContent = facts.aged ? "Sizes and ages" : "Object sizes";
+}
+
 /** @param {Page} page */
 function showHead(page) {
 	const {film} = facts;
@@ -33,7 +41,7 @@ function showHead(page) {
 		item.append(make("dt", "", name), make("dd", "", value));
 		return item;
 	}));
-	const notices = [...facts.warnings];
+	const notices = [...(facts.ended ? [`The last moment of the process: ${facts.ended}.`] : []), ...facts.warnings];
 	if (facts.partial)
 		notices.unshift(`${human(facts.total, unit)} sampled since ${humanDate((facts.sampled_since ?? 0) * 1000)} UTC, `
 			+ `of ${humanBytes(facts.allocated ?? 0)} live. `
@@ -41,17 +49,21 @@ function showHead(page) {
 	element("warnings").hidden = notices.length === 0;
 	element("warnings").append(...notices.map((text) => make("p", "notice", text)));
 	element("help-film").hidden = !film;
-	element("tab-threads").hidden = element("tab-sizes").hidden = film !== undefined;
+	if (facts.bill)
+		showBill(element("panel-bill"), facts.bill);
+	if (facts.churn)
+		showChurn(element("panel-churn"), facts.churn, (name) => page.chooseFreed(name));
 	element("footer").textContent = `Made by Cairn ${facts.version}. This file is complete: it loads nothing from the network.`;
 }
 
 /** How much there is in all, or by how much it changed: of what was chosen. @param {Page} page */
 function showTotal(page) {
 	const {tree} = page, base = tree.total.base[0], shown = tree.total.value[0], other = tree.total.other[0], parts = [];
-	parts.push(metric.base ? ` change of ${typeName(metric.type)}, from ${human(base)} to ${human(base + shown)}`
-		: ` ${typeName(metric.type)}`);
+	const name = (metric.column === 0 && facts.called) || typeName(metric.type);
+	parts.push(metric.base ? ` change of ${name}, from ${human(base)} to ${human(base + shown)}` : ` ${name}`);
 	if (metric.partner >= 0 && !metric.change)
-		parts.push(metric.unit === "bytes" ? ` in ${humanObjects(other)}` : ` of ${humanBytes(other)}`);
+		parts.push(metric.unit !== "bytes" ? ` of ${humanBytes(other)}` : metric.type.startsWith("mapped")
+			? ` in ${humanCount(other)} ${Math.round(other) === 1 ? "piece" : "pieces"}` : ` in ${humanObjects(other)}`);
 	element("total").replaceChildren(make("strong", metric.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
 	element("widths").hidden = !metric.base;
 	element("help-change").hidden = !metric.change;
@@ -66,10 +78,13 @@ function showGlance(page, data) {
 	const growth = metric.column === 0 ? facts.series?.growth ?? [] : [], glances = growth.length ? growingGlances(data)
 		: largestGlances(page, data);
 	element("glance").hidden = glances.length === 0 && !facts.series;
-	const watched = `${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`;
+	const {series} = facts, dumps = series?.totals.length ?? 0, watched = dumps > 1
+		? `${dumps} dumps in ${humanTime(series?.seconds.at(-1) ?? 0)}` : `the ages of live objects after ${humanTime(series?.observed ?? 0)}`;
+	element("glance-verdict").hidden = !series || growth.length > 0 || metric.column !== 0;
+	element("glance-verdict").textContent = series ? series.summary.charAt(0).toUpperCase() + series.summary.slice(1) + "." : "";
 	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
 		: metric.change ? "What grew most" : metric.unit === "nanoseconds" ? "Where most time is spent"
-			: metric.type.startsWith("alloc") ? "Who allocates most" : "Who holds most";
+			: metric.type.startsWith("alloc") ? "Who allocates most" : metric.type.startsWith("mapped") ? "Who mapped most" : "Who holds most";
 	element("glance-list").replaceChildren(...glances.map((glance) => {
 		const item = make("li"), button = make("button");
 		button.append(make("span", "name", glance.name), make("span", growth.length || metric.change ? "amount up" : "amount", glance.amount),
@@ -79,13 +94,13 @@ function showGlance(page, data) {
 		item.append(button);
 		return item;
 	}));
-	if (facts.series && metric.column === 0)
-		element("glance-list").append(makeTimeline(facts.series, growth.length > 0));
+	if (series && series.totals.length > 1 && metric.column === 0)
+		element("glance-list").append(makeTimeline(series, growth.length > 0));
 }
 
 /** @param {Data} data @returns {Glance[]} */
 function growingGlances(data) {
-	const seconds = facts.series?.seconds.at(-1) ?? 0;
+	const seconds = facts.series?.seconds.at(-1) || (facts.series?.observed ?? 0);
 	return (facts.series?.growth ?? []).map((growth) => ({
 		func: Math.max(0, data.functions.findIndex((func, i) => i > 0 && func.name === growth.name)), name: growth.name,
 		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,

@@ -42,7 +42,18 @@ void cairn_page_describe(struct cairn_page_series *page, const struct cairn_seri
 		totals[i] = series->points[i].total;
 	}
 	size_t growing = leaks->growing < growth_most ? leaks->growing : growth_most;
-	*page = (struct cairn_page_series){seconds, totals, series->point_count, list_growth(leaks, view, growing, arena), growing};
+	struct cairn_buffer summary = cairn_buffer(SIZE_MAX);
+	cairn_words_leaks(leaks, view, &(struct cairn_shape){0}, &summary);
+	*page = (struct cairn_page_series){
+		.summary = cairn_arena_text(arena, cairn_buffer_bytes(&summary)),
+		.observed_seconds = 3600 * leaks->observed_hours,
+		.seconds = seconds,
+		.totals = totals,
+		.count = series->point_count,
+		.growth = list_growth(leaks, view, growing, arena),
+		.growth_count = growing,
+	};
+	cairn_buffer_free(&summary);
 }
 
 static void add_cells(const void *series, uint32_t sample, double *values)

@@ -317,7 +317,7 @@ class Live {
 		else if (tab === "runs" && this.isStale(tab, version + process.state))
 			showRuns(panel, this.history.runs, (run) => this.chooseMoment(run.last));
 		else if (tab === "churn" && this.isStale(tab, version))
-			showChurn(panel, await this.server.json(this.url("churn")), pick);
+			showChurn(panel, await this.server.json(this.url("churn")), (name) => livePage?.chooseFreed(name));
 		else if (tab === "health" && this.isStale(tab, version))
 			showHealth(panel, await this.server.json(this.url("health")), process);
 		else if (tab === "allocator" && this.isStale(tab, version))

@@ -1,48 +1,8 @@
 // @ts-check
-/* live_tabs.js - the tables of a live page beside the functions: what grows, the bill, churn, the allocator, sources, and health.
+/* live_tabs.js - the tables of a live page that the page in one file does not have: what grows, the allocator, sources, and health.
  *
  * Whatever a service says becomes text, never markup.
  * SPDX-License-Identifier: Apache-2.0 */
-
-/** @typedef {{text: string, className?: string, title?: string, node?: Element}} LiveCell */
-
-/**
- * A table of rows that can be clicked. @param {string[]} head @param {{cells: LiveCell[], pick?: () => void}[]} rows @param {string} label
- */
-function liveTable(head, rows, label) {
-	const wide = make("div", "wide"), table = make("table", "plain"), first = make("thead"), body = make("tbody"), line = make("tr");
-	table.setAttribute("aria-label", label);
-	head.forEach((title, i) => {
-		const cell = make("th", i === head.length - 1 ? "name" : "", title);
-		cell.setAttribute("scope", "col");
-		line.append(cell);
-	});
-	first.append(line);
-	for (const {cells, pick} of rows) {
-		const row = make("tr");
-		cells.forEach(({text, className, title, node}, i) => {
-			const last = i === cells.length - 1, cell = make(last ? "th" : "td", (last ? "name " : "") + (className ?? ""));
-			if (last && pick) {
-				cell.setAttribute("scope", "row");
-				const button = make("button", "", text);
-				button.title = title ?? text;
-				button.addEventListener("click", pick);
-				cell.append(button);
-			} else {
-				cell.textContent = text;
-			}
-			if (node)
-				cell.append(node);
-			if (title)
-				cell.title = title;
-			row.append(cell);
-		});
-		body.append(row);
-	}
-	table.append(first, body);
-	wide.append(table);
-	return wide;
-}
 
 /** A course as a small line. @param {number[]} values @param {boolean} grows */
 function sparkline(values, grows) {
@@ -75,7 +35,7 @@ function showGrowing(panel, leaks, pick) {
 		? `${leaks.growing} of ${humanCount(leaks.paths)} call paths grow, ${liveRate(leaks.bytes_per_hour)} together.`
 		: `None of ${humanCount(leaks.paths)} call paths grows.`;
 	panel.replaceChildren(make("p", "caption", `${summary} ${leaks.dumps} dumps in ${humanTime(leaks.hours * 3600)}.`),
-		liveTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
+		plainTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
 			cells: [
 				{text: row.verdict === "growing" ? "+" + liveRate(row.bytes_per_hour) : "–", className: row.verdict === "growing" ? "up" : ""},
 				{text: row.verdict}, {text: sureText(row.confidence)}, {text: humanBytes(row.now)},
@@ -86,37 +46,6 @@ function showGrowing(panel, leaks, pick) {
 		})), "Call paths by growth"));
 }
 
-/** The resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
-function showBill(panel, bill) {
-	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes);
-	const {not_resident: beside} = bill, limit = bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : "";
-	const notes = /** @type {string[]} */ (bill.notes);
-	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "handed out but never touched"],
-		[beside.swap, "swapped out"]].filter(([bytes]) => bytes > 0).map(([bytes, text]) => `${humanBytes(Number(bytes))} ${text}`);
-	panel.replaceChildren(make("p", "caption", `${humanBytes(bill.total)} resident${limit}`),
-		liveTable(["Size", "Share", "", "What it is"], lines.map((line) => {
-			const track = make("span", "track"), bar = make("span", line.allocator ? "bar allocator" : "bar");
-			bar.style.width = (100 * line.share).toFixed(1) + "%";
-			track.append(bar);
-			return {cells: [{text: humanBytes(line.bytes)}, {text: percent(line.bytes, bill.total)}, {text: "", node: track, className: "wide-cell"},
-				{text: line.name}]};
-		}), "Resident memory"), ...(extra.length ? [make("p", "caption", "Not resident: " + extra.join(", ") + ".")] : []),
-		...notes.map((text) => make("p", "caption", text)));
-}
-
-/** @param {HTMLElement} panel @param {any} churn @param {(name: string) => void} pick */
-function showChurn(panel, churn, pick) {
-	const rows = /** @type {any[]} */ (churn.rows);
-	panel.replaceChildren(make("p", "caption", "What is allocated and freed again, by call path."),
-		liveTable(["Bytes/s", "Objects/s", "Median life", "Within 1 ms", "Freed elsewhere", "Call path"], rows.map((row) => ({
-			cells: [{text: row.bytes_per_second === null ? humanBytes(row.bytes) : humanBytes(row.bytes_per_second)},
-				{text: row.objects_per_second === null ? humanCount(row.objects) : humanCount(row.objects_per_second)},
-				{text: humanDuration(row.median_seconds * 1e9)}, {text: percent(row.within_1ms, 1)}, {text: percent(row.other_thread, 1)},
-				{text: row.name, title: row.stack.join("\n")}],
-			pick: () => pick(row.name),
-		})), "Churn"));
-}
-
 /** The lines of a function, with what each holds. @param {HTMLElement} panel @param {any} source @param {string} name */
 function showSource(panel, source, name) {
 	/** @type {HTMLElement[]} */
@@ -124,7 +53,7 @@ function showSource(panel, source, name) {
 	for (const routine of /** @type {any[]} */ (source.routines)) {
 		parts.push(make("p", "caption", routine.name + (routine.file ? " · " + routine.file : "")
 			+ (routine.newer ? " · the file is newer than the program" : routine.found ? "" : " · the file is not here")));
-		parts.push(liveTable(["Self", "Total", "Line", "Code"], /** @type {any[]} */ (routine.lines).map((line) => ({
+		parts.push(plainTable(["Self", "Total", "Line", "Code"], /** @type {any[]} */ (routine.lines).map((line) => ({
 			cells: [{text: line.flat ? signed(line.flat) : ""}, {text: line.cum ? signed(line.cum) : ""},
 				{text: line.line ? String(line.line) : ""}, {text: line.code ?? "", className: "code"}],
 		})), "Source of " + routine.name));
@@ -167,7 +96,7 @@ function showAllocator(panel, answer) {
 	list.append(...facts.filter(([, value]) => value).flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
 	const caption = "Size classes, by what is free in their slabs and serves no other size.";
 	panel.replaceChildren(list, ...(bins.length ? [make("p", "caption", caption),
-		liveTable(["Free", "Live", "Objects", "Slabs", "Full", "Size class"], bins.slice(0, 40).map((row) => ({
+		plainTable(["Free", "Live", "Objects", "Slabs", "Full", "Size class"], bins.slice(0, 40).map((row) => ({
 			cells: [{text: humanBytes(row.free)}, {text: humanBytes(row.used)}, {text: humanCount(row.live)}, {text: humanCount(row.slabs)},
 				{text: percent(row.share, 1)}, {text: humanBytes(row.size, true)}],
 		})), "Size classes")] : []));
@@ -211,7 +140,7 @@ function showHealth(panel, health, process) {
 function showRuns(panel, runs, pick) {
 	const ended = runs.filter((run) => run.ended).length;
 	panel.replaceChildren(make("p", "caption", `${runs.length} runs, of ${ended} the end is known. Select one to see its last moment.`),
-		liveTable(["PID", "Dumps", "Live", "Last moment", "How it ended"], runs.map((run, i) => ({
+		plainTable(["PID", "Dumps", "Live", "Last moment", "How it ended"], runs.map((run, i) => ({
 			cells: [{text: run.pid ? String(run.pid) : "–"}, {text: humanCount(run.dumps)}, {text: humanBytes(run.total)},
 				{text: clockTime(run.last, false), title: `from ${clockTime(run.first)} to ${clockTime(run.last)}`},
 				{text: run.ended || (i ? "not known" : "newest run"), className: run.ended ? "up" : ""}],

@@ -124,6 +124,12 @@ class Page {
 			this.go({...changes, selected: this.data.functions[func].name});
 	}
 
+	/** Shows who calls a function and what it allocated: most of what is freed again does not live. @param {string} name */
+	chooseFreed(name) {
+		const value = "alloc_space", other = facts.columns.some(({type}, i) => i > 0 && type === value);
+		this.choose(this.byName.get(name) ?? 0, {view: "around", zoom: [], ...(other ? {value} : {})});
+	}
+
 	/** Selects a function of the table and shows it in the picture. @param {number} func */
 	lookAt(func) {
 		const around = this.state.view === "around";
@@ -482,7 +488,7 @@ class Page {
 	}
 
 	/**
-	 * Shows another value: live, allocated, peak or slack, in bytes or objects, as far as there is that.
+	 * Shows another value: live, allocated, peak and so on, in bytes or objects, as far as there is that.
 	 * @param {string} kind @param {string} unit
 	 */
 	chooseValue(kind, unit) {

@@ -88,6 +88,8 @@ static void write_filters(const struct cairn_filter_options *filter, struct cair
 static void write_series(const struct cairn_page_series *series, struct cairn_json *json)
 {
 	cairn_json_open(json, "series", '{');
+	cairn_json_text(json, "summary", cairn_bytes_of(series->summary));
+	cairn_json_number(json, "observed", series->observed_seconds);
 	cairn_json_open(json, "seconds", '[');
 	for (size_t i = 0; i < series->count; i++)
 		cairn_json_number(json, NULL, series->seconds[i]);
@@ -175,6 +177,14 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	for (unsigned age = 0; age < CAIRN_AGES; age++)
 		cairn_json_text(json, NULL, cairn_bytes_of(cairn_age_name(age)));
 	cairn_json_close(json, ']');
+	bool is_other = profile->at_peak || profile->as_slack || profile->as_fragmentation || profile->as_mapped;
+	if (is_other)
+		cairn_json_text(json, "called", cairn_bytes_of(cairn_head_title(page->view)));
+	cairn_json_bool(json, "aged", profile->has_ages && !profile->at_peak && !profile->as_mapped);
+	if (page->options->churn.length)
+		cairn_json_raw(json, "churn", page->options->churn);
+	if (page->options->bill.length)
+		cairn_json_raw(json, "bill", page->options->bill);
 	cairn_json_open(json, "warnings", '[');
 	for (size_t i = 0; i < profile->warning_count; i++)
 		cairn_json_text(json, NULL, cairn_strings_bytes(&profile->strings, profile->warnings[i]));
@@ -246,6 +256,8 @@ static size_t fill_marker(const struct page *page, struct cairn_bytes text)
 		write_block(cairn_buffer_bytes(&page->data.film), out);
 	else if (cairn_bytes_start_with(text, "@AGES@"))
 		cairn_page_ages_write(page->view->profile, out);
+	else if (cairn_bytes_start_with(text, "@HISTORY@"))
+		cairn_page_history_write(page->view->profile, out);
 	else if (cairn_bytes_start_with(text, "@CHART@"))
 		write_chart(page, out);
 	else

@@ -19,8 +19,10 @@ struct cairn_page_growth {
 	double now;
 };
 
-/* What several dumps show beyond the one the page is of. */
+/* What several dumps, or the ages in one, show beyond the memory of the one that the page is of. */
 struct cairn_page_series {
+	const char *summary;     /* the verdict on the service as a sentence, as `cairn leaks` has it */
+	double observed_seconds; /* how long ages were recorded, if they count; else 0 */
 	const double *seconds; /* when each dump was taken, after the first */
 	const double *totals;
 	size_t count;
@@ -59,9 +61,11 @@ struct cairn_page_film {
 struct cairn_page_options {
 	const char *title; /* NULL for the name of the process */
 	size_t node_most;  /* nodes of the call tree in the file; 0 is CAIRN_PAGE_NODES */
-	const struct cairn_page_series *series; /* NULL when there is one dump only */
+	const struct cairn_page_series *series; /* NULL when there is one dump only, without ages */
 	const struct cairn_page_film *film;     /* NULL for a page that shows one profile */
 	const struct cairn_page_film *course;   /* what came before and after that one, to be looked at only: without cells; or NULL */
+	struct cairn_bytes churn; /* JSON, as cairn_churn_page writes it; empty where nothing is known */
+	struct cairn_bytes bill;  /* JSON, as `cairn rss --json` prints it; empty where nothing is known */
 	const char *state; /* what the page shows when its address does not say: what follows the # of one; NULL for the usual */
 };
 

@@ -7,6 +7,7 @@ async function startFile() {
 	useFacts(JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
 	const data = readTree(await readBlock("tree")), film = facts.film ? await readFilm(facts.film) : null;
 	element("timeline").hidden = !film && !facts.course;
+	showTabs();
 	livePage = new Page(data, film, () => readBlock("split"));
 	showHead(livePage);
 	await livePage.show(livePage.state);

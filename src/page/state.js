@@ -54,6 +54,12 @@ function splitNames(text) {
 	return names.map((name) => name.replace(/\\(.)/gs, "$1"));
 }
 
+/** A tab that the page has, or that a live page may come to have. @param {string} name */
+function readTab(name) {
+	const tab = /** @type {HTMLElement | null} */ (document.querySelector(`[data-tab="${CSS.escape(name)}"]`));
+	return tab && (!tab.hidden || document.documentElement.dataset.live !== undefined) ? name : "functions";
+}
+
 /** @template {string} T @param {string | null} text @param {readonly T[]} known @param {T} usual @returns {T} */
 function oneOf(text, known, usual) {
 	return known.find((value) => value === text) ?? usual;
@@ -72,7 +78,7 @@ function readState(hash) {
 		value: !facts.columns.length || facts.columns.some((column, i) => i > 0 && column.type === value) ? value ?? "" : "",
 		widths: oneOf(query.get("widths"), ["change", "now"], "change"),
 		color: oneOf(query.get("color"), ["module", "function", "change"], ""),
-		tab: document.querySelector(`[data-tab="${CSS.escape(query.get("tab") ?? "")}"]`) ? query.get("tab") ?? "" : "functions",
+		tab: readTab(query.get("tab") ?? ""),
 		sort: query.get("sort") ?? "self",
 		range: readRange(query.get("range")),
 		process: query.get("process") ?? "",

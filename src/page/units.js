@@ -95,6 +95,7 @@ function humanDate(milliseconds) {
 function typeName(type) {
 	const names = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated memory",
 		alloc_objects: "allocated objects", peak_space: "memory at the peak", peak_objects: "objects at the peak",
-		slack_space: "slack: memory beyond what was requested"};
+		slack_space: "slack: memory beyond what was requested", fragmentation_space: "free memory in slabs that live objects keep",
+		mapped_space: "memory mapped by the service itself", mapped_objects: "mappings by the service itself"};
 	return /** @type {Record<string, string>} */ (names)[type] ?? type;
 }

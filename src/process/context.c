@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "process/context.h"
 
-#include "base/buffer.h"
-#include "base/cursor.h"
 #include "base/pages.h"
 #include "base/peek.h"
+#include "base/protobuf.h"
 #include "base/text.h"
 #include "process/clock.h"
 
@@ -23,33 +22,13 @@ struct header {
 	uint64_t published, address;
 };
 
-/* One field of a message: its number, and its bytes where it has some. False at the end. */
-static bool next_field(struct cairn_cursor *in, uint64_t *number, struct cairn_bytes *bytes)
-{
-	enum { variable = 0, eight = 1, counted = 2, four = 5 };
-	if (cairn_cursor_left(in) == 0)
-		return false;
-	uint64_t tag = cairn_cursor_uleb(in);
-	*number = tag >> 3;
-	*bytes = (struct cairn_bytes){"", 0};
-	switch (tag & 7) {
-	case variable: cairn_cursor_uleb(in); break;
-	case eight: cairn_cursor_skip(in, 8); break;
-	case counted: *bytes = cairn_cursor_bytes(in, cairn_cursor_uleb(in)); break;
-	case four: cairn_cursor_skip(in, 4); break;
-	default: cairn_cursor_fail(in); break;
-	}
-	return !in->failed;
-}
-
 /* The first field of that number; empty where there is none. */
 static struct cairn_bytes get_field(struct cairn_bytes message, uint64_t wanted)
 {
 	struct cairn_cursor in = cairn_cursor(message);
-	struct cairn_bytes bytes;
-	for (uint64_t number; next_field(&in, &number, &bytes);)
-		if (number == wanted)
-			return bytes;
+	for (struct cairn_protobuf_field field; cairn_protobuf_next(&in, &field);)
+		if (field.id == wanted && field.wire == CAIRN_WIRE_BYTES)
+			return field.bytes;
 	return (struct cairn_bytes){"", 0};
 }
 
@@ -57,10 +36,10 @@ static struct cairn_bytes get_field(struct cairn_bytes message, uint64_t wanted)
 static struct cairn_bytes find_service(struct cairn_bytes resource)
 {
 	struct cairn_cursor in = cairn_cursor(resource);
-	struct cairn_bytes attribute;
-	for (uint64_t number; next_field(&in, &number, &attribute);)
-		if (number == 1 && cairn_bytes_equal(get_field(attribute, 1), cairn_bytes_of("service.name")))
-			return get_field(get_field(attribute, 2), 1);
+	for (struct cairn_protobuf_field attribute; cairn_protobuf_next(&in, &attribute);)
+		if (attribute.id == 1 && attribute.wire == CAIRN_WIRE_BYTES &&
+		    cairn_bytes_equal(get_field(attribute.bytes, 1), cairn_bytes_of("service.name")))
+			return get_field(get_field(attribute.bytes, 2), 1);
 	return (struct cairn_bytes){"", 0};
 }
 

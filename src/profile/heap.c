@@ -38,6 +38,12 @@ struct piece {
 	size_t sample;
 };
 
+/* What the live objects of a sample keep unused, in bytes. */
+struct spare {
+	double slack;         /* usable beyond what was requested */
+	double fragmentation; /* free in their slabs */
+};
+
 struct parser {
 	struct cairn_reader *reader;
 	struct cairn_profile *profile;
@@ -62,8 +68,8 @@ struct parser {
 	size_t stack_number; /* @ lines so far */
 	struct piece *pieces; /* in the order of the dump */
 	size_t piece_count, piece_capacity;
-	double *slack; /* by sample: usable bytes beyond those requested */
-	size_t slack_count, slack_capacity;
+	struct spare *spares; /* by sample */
+	size_t spare_count, spare_capacity;
 	uint32_t thread_key, thread_id_key;
 };
 
@@ -156,10 +162,12 @@ static void read_counts(struct parser *in)
 }
 
 /* Adds a sample for each thread of a stack. The whole stack is estimated, and divided among the threads by their sampled counts: so a stack
- * has the same size whether or not its threads are kept apart. */
+ * has the same size whether or not its threads are kept apart. What no thread counts, as everything that was allocated in dumps of Cairn's
+ * sampler, is in a sample without a thread, after those of the threads. */
 static void add_threads(struct parser *in)
 {
-	double whole[4], sums[4] = {0}, values[4];
+	double whole[4], sums[4] = {0}, values[4], rest[4] = {0};
+	bool divides = in->has_all && !in->reader->options.as_jeprof, has_rest = false;
 	static const int of_number[4] = {inuse_objects, inuse_space, alloc_objects, alloc_space};
 	estimate(in, &in->all, whole);
 	for (size_t t = 0; t < in->thread_count; t++)
@@ -167,11 +175,18 @@ static void add_threads(struct parser *in)
 			sums[k] += (double)in->threads[t].numbers[k];
 	for (size_t t = 0; t < in->thread_count; t++) {
 		estimate(in, &in->threads[t], values);
-		for (size_t k = 0; k < 4 && in->has_all && !in->reader->options.as_jeprof; k++)
+		for (size_t k = 0; k < 4 && divides; k++)
 			if (sums[k] > 0)
 				values[of_number[k]] = whole[of_number[k]] * ((double)in->threads[t].numbers[k] / sums[k]);
 		add_sample(in, &in->threads[t], values);
 	}
+	for (size_t k = 0; k < 4 && divides; k++)
+		if (sums[k] == 0 && whole[of_number[k]] > 0) {
+			rest[of_number[k]] = whole[of_number[k]];
+			has_rest = true;
+		}
+	if (has_rest)
+		add_sample(in, &(struct cairn_counts){.is_all = true, .thread = UINT64_MAX}, rest);
 }
 
 static const unsigned char hex_values[256] = {
@@ -366,12 +381,13 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
 		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
 	}
-	if (!options->all_values && !options->peak_and_slack)
+	if (!options->all_values && !options->every_kind)
 		return;
-	in->slack = cairn_array_reserve(in->slack, &in->slack_capacity, profile->sample_count, sizeof *in->slack);
-	while (in->slack_count < profile->sample_count)
-		in->slack[in->slack_count++] = 0;
-	in->slack[sample] += objects * (double)live->slack;
+	in->spares = cairn_array_reserve(in->spares, &in->spare_capacity, profile->sample_count, sizeof *in->spares);
+	while (in->spare_count < profile->sample_count)
+		in->spares[in->spare_count++] = (struct spare){0};
+	in->spares[sample].slack += slack;
+	in->spares[sample].fragmentation += objects * fragmentation_of(live);
 }
 
 /* A dump from Cairn's sampler lists its samples after the stacks; each is un-sampled by its own size and period. Stacks and samples are in
@@ -529,7 +545,7 @@ static void add_values(struct parser *in)
 		return;
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		double *values = profile->values + i * profile->value_count;
-		values[usable] = values[inuse_space] + (i < in->slack_count ? in->slack[i] : 0);
+		values[usable] = values[inuse_space] + (i < in->spare_count ? in->spares[i].slack : 0);
 		if (i >= profile->freed_count)
 			continue;
 		const struct cairn_freed *freed = &profile->freed[i];
@@ -539,32 +555,67 @@ static void add_values(struct parser *in)
 	}
 }
 
-/* Adds the live counts at the peak, and the usable bytes beyond those requested, as values after the usual ones. The peak is known only by
- * call path: if threads are kept apart, samples without a thread hold it. */
-static void add_peak_and_slack(struct parser *in, struct cairn_bytes section)
+/* Finds the sample of stack after stack, in the order of the dump, for numbers that are known only by call path: if threads are kept apart,
+ * samples without a thread hold them. */
+struct by_path {
+	size_t at;
+	uint64_t stack;
+	size_t sample;
+	bool found;
+};
+
+/* The values of STACK's sample; NULL if the dump has no such stack. */
+static double *values_of_path(struct parser *in, struct by_path *path, uint64_t stack)
 {
 	struct cairn_profile *profile = in->profile;
+	if (!path->found || path->stack != stack) {
+		while (path->at < in->piece_count && in->pieces[path->at].stack < stack)
+			path->at++;
+		path->found = path->at < in->piece_count && in->pieces[path->at].stack == stack;
+		if (!path->found)
+			return NULL;
+		path->stack = stack;
+		path->sample = in->pieces[path->at].sample;
+		if (profile->label_sets[profile->samples[path->sample].labels].count)
+			path->sample = add_sample_like(profile, path->sample, NULL, 0);
+	}
+	return profile->values + path->sample * profile->value_count;
+}
+
+/* Adds what else there is to look at as values after the usual ones: the live counts at the peak, the spare memory of live objects, and
+ * what the service mapped itself, except for addresses that it has only reserved. */
+static void add_kinds(struct parser *in, struct cairn_bytes section)
+{
+	static const struct {
+		const char *type, *unit;
+	} kinds[] = {{"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}, {"fragmentation_space", "bytes"},
+		     {"mapped_objects", "count"}, {"mapped_space", "bytes"}};
+	struct cairn_profile *profile = in->profile;
+	uint32_t peaks = profile->value_count, slack = peaks + 2, fragmentation = peaks + 3, maps = peaks + 4;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!cairn_profile_append_value(profile, kinds[i].type, kinds[i].unit))
+			return;
+	for (size_t i = 0; i < in->spare_count; i++) {
+		profile->values[i * profile->value_count + slack] = in->spares[i].slack;
+		profile->values[i * profile->value_count + fragmentation] = in->spares[i].fragmentation;
+	}
 	struct cairn_peak peak;
-	uint32_t objects = profile->value_count, space = objects + 1, slack = objects + 2;
-	if (!cairn_profile_append_value(profile, "peak_objects", "count") || !cairn_profile_append_value(profile, "peak_space", "bytes") ||
-	    !cairn_profile_append_value(profile, "slack_space", "bytes"))
-		return;
-	for (size_t i = 0; i < in->slack_count; i++)
-		profile->values[i * profile->value_count + slack] = in->slack[i];
-	for (size_t at = 0, of_stack = SIZE_MAX, sample = 0; cairn_peak_next(&section, &peak);) {
-		while (at < in->piece_count && in->pieces[at].stack < peak.stack)
-			at++;
-		if (at == in->piece_count || in->pieces[at].stack != peak.stack)
-			continue;
-		if (of_stack != peak.stack) {
-			sample = in->pieces[at].sample;
-			if (profile->label_sets[profile->samples[sample].labels].count)
-				sample = add_sample_like(profile, sample, NULL, 0);
+	struct cairn_mapped mapped;
+	struct by_path path = {0};
+	for (struct cairn_bytes rest = section; cairn_peak_next(&rest, &peak);) {
+		double *values = values_of_path(in, &path, peak.stack);
+		if (values) {
+			values[peaks] += (double)peak.objects;
+			values[peaks + 1] += (double)peak.bytes;
 		}
-		of_stack = peak.stack;
-		double *values = profile->values + sample * profile->value_count;
-		values[objects] += (double)peak.objects;
-		values[space] += (double)peak.bytes;
+	}
+	path = (struct by_path){0};
+	for (struct cairn_bytes rest = section; cairn_mapped_next(&rest, &mapped);) {
+		double *values = mapped.kind == CAIRN_MAPPED_RESERVED ? NULL : values_of_path(in, &path, mapped.stack);
+		if (values) {
+			values[maps]++;
+			values[maps + 1] += (double)mapped.bytes;
+		}
 	}
 }
 
@@ -660,15 +711,15 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 			read_freed(&in, section);
 		if (reader->options.all_values && !profile->at_peak)
 			add_values(&in);
-		if (reader->options.peak_and_slack && !profile->at_peak)
-			add_peak_and_slack(&in, section);
+		if (reader->options.every_kind && !profile->at_peak && !profile->as_mapped)
+			add_kinds(&in, section);
 	}
 	if (has_trailer && section.length) {
 		profile->period = trailer.period && !profile->as_mapped ? (double)trailer.period : profile->period;
 		warn_of_losses(profile, reader->name, &trailer);
 	}
 	free(in.pieces);
-	free(in.slack);
+	free(in.spares);
 	const struct cairn_read_options *options = &reader->options;
 	bool chosen = options->older_us || options->younger_us || profile->at_peak || profile->as_slack || profile->as_fragmentation ||
 		      profile->as_mapped;

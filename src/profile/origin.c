@@ -62,6 +62,7 @@ void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cai
 	profile->before_bytes = (double)cairn_trailer_number(trailer, "active_before");
 	profile->since_ns = trailer->reset_ns > trailer->active_since_ns ? trailer->reset_ns : trailer->active_since_ns;
 	cairn_text_seconds(cairn_trailer_value(trailer, "sampler.peak_at"), &profile->peak_ns);
+	profile->trailer = cairn_strings_add(&profile->strings, trailer->text);
 	profile->ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));
 	profile->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
 }

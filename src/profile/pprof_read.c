@@ -51,51 +51,15 @@ struct pprof {
 	size_t bad_samples, bad_locations, bad_functions, bad_strings, inexact_values;
 };
 
-struct field {
-	uint64_t number;
-	enum cairn_wire wire;
-	uint64_t value;           /* of a varint */
-	struct cairn_bytes bytes; /* of a length-delimited field; the encoded bytes of a varint */
-};
-
-/* Reads the next field of a message. Returns false at its end, and where it is damaged. */
-static bool next_field(struct cairn_cursor *in, struct field *field)
-{
-	if (cairn_cursor_left(in) == 0)
-		return false;
-	uint64_t key = cairn_cursor_uleb(in);
-	field->number = key >> 3;
-	field->wire = (enum cairn_wire)(key & 7);
-	switch (field->wire) {
-	case CAIRN_WIRE_VARINT:
-		field->bytes.data = (const char *)in->at;
-		field->value = cairn_cursor_uleb(in);
-		field->bytes.length = (size_t)((const char *)in->at - field->bytes.data);
-		break;
-	case CAIRN_WIRE_BYTES:
-		field->bytes = cairn_cursor_bytes(in, cairn_cursor_uleb(in));
-		break;
-	case CAIRN_WIRE_FIXED64:
-		cairn_cursor_skip(in, 8);
-		break;
-	case CAIRN_WIRE_FIXED32:
-		cairn_cursor_skip(in, 4);
-		break;
-	default:
-		cairn_cursor_fail(in);
-	}
-	return !in->failed;
-}
-
 /* Calls READ for each field with that number and wire type. */
 static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire,
 		 void (*read)(struct pprof *, struct cairn_bytes bytes))
 {
 	const struct span *span = &pprof->spans[number];
 	struct cairn_cursor in = cairn_cursor((struct cairn_bytes){pprof->data.data + span->begin, span->end - span->begin});
-	struct field field;
-	while (next_field(&in, &field))
-		if (field.number == number && field.wire == wire)
+	struct cairn_protobuf_field field;
+	while (cairn_protobuf_next(&in, &field))
+		if (field.id == number && field.wire == wire)
 			read(pprof, field.bytes);
 }
 
@@ -103,10 +67,10 @@ static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire,
 static void read_numbers(struct cairn_bytes message, uint64_t *values, size_t count)
 {
 	struct cairn_cursor in = cairn_cursor(message);
-	struct field field;
-	while (next_field(&in, &field))
-		if (field.wire == CAIRN_WIRE_VARINT && field.number < count)
-			values[field.number] = field.value;
+	struct cairn_protobuf_field field;
+	while (cairn_protobuf_next(&in, &field))
+		if (field.wire == CAIRN_WIRE_VARINT && field.id < count)
+			values[field.id] = field.number;
 }
 
 static void ids_start(struct ids *ids, size_t count)
@@ -157,21 +121,21 @@ static void add_string(struct pprof *pprof, struct cairn_bytes text)
 static void survey(struct pprof *pprof)
 {
 	struct cairn_cursor in = cairn_cursor(pprof->data);
-	struct field field;
+	struct cairn_protobuf_field field;
 	size_t begin = 0;
-	for (; next_field(&in, &field); begin = cairn_cursor_offset(&in)) {
-		if (field.number >= top_fields)
+	for (; cairn_protobuf_next(&in, &field); begin = cairn_cursor_offset(&in)) {
+		if (field.id >= top_fields)
 			continue;
-		struct span *span = &pprof->spans[field.number];
+		struct span *span = &pprof->spans[field.id];
 		if (span->count++ == 0)
 			span->begin = begin;
 		span->end = cairn_cursor_offset(&in);
-		if (field.number == PPROF_STRING_TABLE && field.wire == CAIRN_WIRE_BYTES)
+		if (field.id == PPROF_STRING_TABLE && field.wire == CAIRN_WIRE_BYTES)
 			add_string(pprof, field.bytes);
 		else if (field.wire == CAIRN_WIRE_VARINT)
-			pprof->numbers[field.number] = field.value;
-		if (field.number == PPROF_TIME_NANOS && field.wire == CAIRN_WIRE_VARINT)
-			pprof->times += field.value != 0;
+			pprof->numbers[field.id] = field.number;
+		if (field.id == PPROF_TIME_NANOS && field.wire == CAIRN_WIRE_VARINT)
+			pprof->times += field.number != 0;
 	}
 	if (in.failed)
 		cairn_profile_warn(pprof->profile, "damaged or cut short after %zu bytes; what came before is shown", begin);
@@ -253,13 +217,13 @@ static void read_location(struct pprof *pprof, struct cairn_bytes message)
 {
 	uint64_t values[PPROF_LOCATION_IS_FOLDED + 1] = {0};
 	struct cairn_cursor in = cairn_cursor(message);
-	struct field field;
+	struct cairn_protobuf_field field;
 	size_t frames = 0;
-	while (next_field(&in, &field)) {
-		if (field.number == PPROF_LOCATION_LINE && field.wire == CAIRN_WIRE_BYTES)
+	while (cairn_protobuf_next(&in, &field)) {
+		if (field.id == PPROF_LOCATION_LINE && field.wire == CAIRN_WIRE_BYTES)
 			frames = read_line(pprof, field.bytes, frames);
-		else if (field.wire == CAIRN_WIRE_VARINT && field.number <= PPROF_LOCATION_IS_FOLDED)
-			values[field.number] = field.value;
+		else if (field.wire == CAIRN_WIRE_VARINT && field.id <= PPROF_LOCATION_IS_FOLDED)
+			values[field.id] = field.number;
 	}
 	struct cairn_location location = {
 		.address = values[PPROF_LOCATION_ADDRESS],
@@ -272,8 +236,8 @@ static void read_location(struct pprof *pprof, struct cairn_bytes message)
 	ids_add(pprof, &pprof->locations, values[PPROF_LOCATION_ID], index);
 }
 
-/* A repeated number is either packed, with many in one field, or has a field for each. In both forms, its bytes are varints. */
-static bool is_number(const struct field *field)
+/* Whether the bytes of FIELD may be repeated numbers, in either of the two forms. */
+static bool is_number(const struct cairn_protobuf_field *field)
 {
 	return field->wire == CAIRN_WIRE_VARINT || field->wire == CAIRN_WIRE_BYTES;
 }
@@ -325,13 +289,13 @@ static void read_sample(struct pprof *pprof, struct cairn_bytes message)
 	double values[CAIRN_VALUES_MAX];
 	size_t depth = 0, value_count = 0, label_count = 0;
 	struct cairn_cursor in = cairn_cursor(message);
-	struct field field;
-	while (next_field(&in, &field)) {
-		if (field.number == PPROF_SAMPLE_LOCATION && is_number(&field)) {
+	struct cairn_protobuf_field field;
+	while (cairn_protobuf_next(&in, &field)) {
+		if (field.id == PPROF_SAMPLE_LOCATION && is_number(&field)) {
 			depth = read_stack(pprof, field.bytes, depth);
-		} else if (field.number == PPROF_SAMPLE_VALUE && is_number(&field)) {
+		} else if (field.id == PPROF_SAMPLE_VALUE && is_number(&field)) {
 			value_count = read_values(pprof, field.bytes, values, value_count);
-		} else if (field.number == PPROF_SAMPLE_LABEL && field.wire == CAIRN_WIRE_BYTES) {
+		} else if (field.id == PPROF_SAMPLE_LABEL && field.wire == CAIRN_WIRE_BYTES) {
 			cairn_array_room(pprof->labels, label_count, pprof->label_capacity);
 			pprof->labels[label_count++] = read_label(pprof, field.bytes);
 		}

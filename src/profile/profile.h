@@ -142,6 +142,7 @@ struct cairn_profile {
 	double peak_bytes;      /* live bytes at the peak */
 	bool has_peak;          /* the dump records what was live at the peak */
 	bool at_peak;           /* the live values are those at the peak */
+	uint32_t trailer;       /* the text of the dump's trailer (dump/trailer.h); 0 when it has none, and of a sum or a difference */
 	uint32_t ended;         /* how the process ended, if the profile was taken from what it left behind; otherwise 0 */
 	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
 

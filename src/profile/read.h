@@ -34,9 +34,10 @@ struct cairn_read_options {
 	bool split_ages;
 	/* The same for sizes, in classes up to a power of two, labelled `bytes`. */
 	bool split_sizes;
-	/* Add values after the usual ones: peak_objects and peak_space, what was live at the peak, and slack_space, the usable bytes beyond
-	 * those requested. */
-	bool peak_and_slack;
+	/* Add values after the usual ones: peak_objects and peak_space, what was live at the peak; slack_space, the usable bytes beyond
+	 * those requested; fragmentation_space, free space in the slabs of live objects; mapped_objects and mapped_space, what the service
+	 * mapped itself, reservations excepted. */
+	bool every_kind;
 	/* If the dump has it: count what was live at the peak instead of what is live now. Threads and ages are not separated, and there
 	 * are no values for what was allocated in total. */
 	bool at_peak;

@@ -156,9 +156,17 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 		cairn_buffer_format(out, "%*s… %zu more\n", indent, "", row->depth - shown_callers - 1);
 }
 
-void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_buffer *out)
+/* The sampled time; 0 if unknown. */
+static double sampled_seconds(const struct cairn_profile *profile)
+{
+	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
+	return since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
+}
+
+void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	struct rows rows;
+	double seconds = sampled_seconds(view->profile);
 	gather(&rows, view);
 	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life",
 			    "<1 ms", "Other thread", "Call path");
@@ -169,30 +177,68 @@ void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, 
 	release(&rows);
 }
 
-void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_json *json)
+static void write_row_json(const struct cairn_view *view, const struct row *row, double seconds, struct cairn_json *json)
+{
+	cairn_json_open(json, NULL, '{');
+	cairn_json_text(json, "name", name_of(view, row, 0));
+	cairn_json_number(json, "bytes_per_second", seconds > 0 ? (double)row->freed.bytes / seconds : NAN);
+	cairn_json_number(json, "objects_per_second", seconds > 0 ? (double)row->freed.objects / seconds : NAN);
+	cairn_json_number(json, "bytes", (double)row->freed.bytes);
+	cairn_json_number(json, "objects", (double)row->freed.objects);
+	cairn_json_number(json, "samples", (double)row->freed.samples);
+	cairn_json_number(json, "median_seconds", cairn_churn_quantile(&row->freed, 0.5));
+	cairn_json_number(json, "within_1ms", cairn_churn_share_below(&row->freed, 1e-3));
+	cairn_json_number(json, "other_thread", elsewhere(&row->freed));
+	cairn_json_open(json, "stack", '[');
+	for (size_t d = 0; d < row->depth; d++)
+		cairn_json_text(json, NULL, name_of(view, row, d));
+	cairn_json_close(json, ']');
+	cairn_json_close(json, '}');
+}
+
+/* At most ROW_MOST rows, 0 for all, and no more than fit in BYTE_MOST bytes. */
+static void write_json(const struct cairn_view *view, const struct rows *rows, uint64_t row_most, size_t byte_most, struct cairn_json *json)
+{
+	double seconds = sampled_seconds(view->profile);
+	size_t start = json->out->length;
+	cairn_json_number(json, "seconds", seconds > 0 ? seconds : NAN);
+	cairn_json_open(json, "rows", '[');
+	for (size_t i = 0; i < rows->count && (!row_most || i < row_most); i++) {
+		struct cairn_json before = *json;
+		size_t length = json->out->length;
+		write_row_json(view, &rows->items[i], seconds, json);
+		if (json->out->length - start > byte_most) {
+			json->out->length = length;
+			*json = before;
+			break;
+		}
+	}
+	cairn_json_close(json, ']');
+}
+
+void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
 {
 	struct rows rows;
 	gather(&rows, view);
-	cairn_json_number(json, "seconds", seconds > 0 ? seconds : NAN);
-	cairn_json_open(json, "rows", '[');
-	for (size_t i = 0; i < rows.count && (!shape->node_count || i < shape->node_count); i++) {
-		const struct row *row = &rows.items[i];
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "name", name_of(view, row, 0));
-		cairn_json_number(json, "bytes_per_second", seconds > 0 ? (double)row->freed.bytes / seconds : NAN);
-		cairn_json_number(json, "objects_per_second", seconds > 0 ? (double)row->freed.objects / seconds : NAN);
-		cairn_json_number(json, "bytes", (double)row->freed.bytes);
-		cairn_json_number(json, "objects", (double)row->freed.objects);
-		cairn_json_number(json, "samples", (double)row->freed.samples);
-		cairn_json_number(json, "median_seconds", cairn_churn_quantile(&row->freed, 0.5));
-		cairn_json_number(json, "within_1ms", cairn_churn_share_below(&row->freed, 1e-3));
-		cairn_json_number(json, "other_thread", elsewhere(&row->freed));
-		cairn_json_open(json, "stack", '[');
-		for (size_t d = 0; d < row->depth; d++)
-			cairn_json_text(json, NULL, name_of(view, row, d));
-		cairn_json_close(json, ']');
-		cairn_json_close(json, '}');
-	}
-	cairn_json_close(json, ']');
+	write_json(view, &rows, shape->node_count, SIZE_MAX, json);
 	release(&rows);
+}
+
+bool cairn_churn_page(struct cairn_view *view, struct cairn_buffer *out)
+{
+	enum { row_most = 60, byte_most = 512 << 10 };
+	if (!view->profile->freed)
+		return false;
+	struct rows rows;
+	struct cairn_json json = cairn_json(out);
+	gather(&rows, view);
+	bool any = rows.count > 0;
+	if (any) {
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_integer(&json, "version", 1);
+		write_json(view, &rows, row_most, byte_most, &json);
+		cairn_json_close(&json, '}');
+	}
+	release(&rows);
+	return any;
 }

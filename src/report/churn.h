@@ -9,11 +9,15 @@
 #include "report/shape.h"
 #include "report/view.h"
 
-/* Appends a table, largest first; the profile must have `freed`. SECONDS is the sampled time, 0 if unknown. */
-void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_buffer *out);
+/* Appends a table, largest first; the profile must have `freed`. */
+void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
 
 /* The same as members of the object that is open. */
-void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_json *json);
+void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json);
+
+/* Appends the same for a page, as one JSON object: at most 60 rows, and fewer if names are so long that they would need more than
+ * 512 KiB. Returns false, and appends nothing, if the profile does not know what was freed or nothing was. */
+bool cairn_churn_page(struct cairn_view *view, struct cairn_buffer *out);
 
 /* The lifetime that a share PART of the samples of FREED did not reach, in seconds; and the share that lived less than SECONDS. Within a
  * class of the histogram, lifetimes are assumed to be spread evenly on a logarithmic scale. */

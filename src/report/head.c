@@ -265,6 +265,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 		cairn_json_bool(json, "slack", true);
 	if (profile->as_fragmentation)
 		cairn_json_bool(json, "fragmentation", true);
+	if (profile->as_mapped)
+		cairn_json_bool(json, "mappings", true);
 	if (profile->at_peak && profile->peak_ns)
 		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / 1000000) / 1000);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));

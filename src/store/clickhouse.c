@@ -12,6 +12,7 @@
 #include "http/client.h"
 #include "process/clock.h"
 #include "store/engine.h"
+#include "store/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +182,56 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	return good;
 }
 
+/* Which views the server understands: asks for the first number of its version. */
+static bool find_form(struct cairn_engine_connection *connection, enum cairn_views_form *form, struct cairn_error *error)
+{
+	enum { with_maps = 22 };
+	struct cairn_buffer answer = cairn_buffer(1 << 10);
+	uint64_t version = 0;
+	bool good = ask(connection, connection->database, "SELECT version() FORMAT TabSeparated", NULL, &answer, error);
+	struct cairn_bytes text = cairn_buffer_bytes(&answer);
+	*form = good && cairn_text_decimal(&text, &version) && version >= with_maps ? CAIRN_VIEWS_CLICKHOUSE : CAIRN_VIEWS_CLICKHOUSE_OLD;
+	cairn_buffer_free(&answer);
+	return good;
+}
+
+static bool make_view(struct cairn_engine_connection *connection, size_t i, enum cairn_views_form form, const char *on_cluster,
+		      struct cairn_error *error)
+{
+	const char *name = cairn_view_names[i];
+	struct cairn_buffer statement = cairn_buffer(1 << 16), answer = cairn_buffer(1 << 10);
+	cairn_buffer_format(&statement,
+			    "SELECT count() FROM system.tables WHERE database = '%s' AND name = '%s' AND engine <> 'View' "
+			    "FORMAT TabSeparated%c",
+			    connection->database, name, 0);
+	bool good = ask(connection, connection->database, statement.data, NULL, &answer, error);
+	if (good && cairn_bytes_equal(cairn_text_trim(cairn_buffer_bytes(&answer)), cairn_bytes_of("0"))) {
+		statement.length = 0;
+		cairn_buffer_format(&statement, "DROP TABLE IF EXISTS %s%s%c", name, on_cluster, 0);
+		good = ask(connection, connection->database, statement.data, NULL, NULL, error);
+		statement.length = 0;
+		cairn_buffer_format(&statement, "CREATE VIEW %s%s AS ", name, on_cluster);
+		cairn_view_write(i, form, connection->database, &statement);
+		cairn_buffer_byte(&statement, 0);
+		good = good && ask(connection, connection->database, statement.data, NULL, NULL, error);
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&answer);
+	return good;
+}
+
+static bool make_views(struct cairn_engine_connection *connection, const char *cluster, struct cairn_error *error)
+{
+	char on_cluster[160] = "";
+	enum cairn_views_form form;
+	if (cluster)
+		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
+	bool good = find_form(connection, &form, error);
+	for (size_t i = 0; good && i < CAIRN_VIEWS; i++)
+		good = make_view(connection, i, form, on_cluster, error);
+	return good;
+}
+
 /* A column of the key can have no value of its own. */
 static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
 		       const char *cluster, struct cairn_error *error)
@@ -318,6 +369,7 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.close = close_server,
 	.make = make,
 	.add_column = add_column,
+	.make_views = make_views,
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,

@@ -22,6 +22,8 @@ struct cairn_store_engine {
 	/* Adds COLUMN, a number, to TABLE as its last; it is VALUE in the rows that are there. That of a rank has to be 0. */
 	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
 			   const char *cluster, struct cairn_error *error);
+	/* Makes the views (store/views.h) anew. What has such a name and is no view belongs to somebody else, and stays. */
+	bool (*make_views)(struct cairn_engine_connection *connection, const char *cluster, struct cairn_error *error);
 	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
 	bool (*insert)(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 	/* Adds rows to one table. */

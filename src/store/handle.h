@@ -13,6 +13,7 @@ struct cairn_store {
 	struct cairn_dictionary dictionary;
 	struct cairn_written written;
 	uint64_t version, keep_days;
+	uint64_t views; /* their version; 0 for none */
 	uint64_t identity; /* of the tables: others if they were made anew */
 	int64_t hourly_since_ns; /* snapshots before that are not in the table `hourly`; 0 where all are */
 	int64_t forgotten_ns; /* what is older was removed, by whichever program */

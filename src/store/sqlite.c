@@ -4,6 +4,7 @@
  * the file locked waits, and readers never do (WAL).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/engine.h"
+#include "store/views.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -252,6 +253,37 @@ static bool select_rows(struct cairn_engine_connection *connection, const char *
 	return good;
 }
 
+static bool make_view(struct cairn_engine_connection *connection, size_t i, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(1 << 16), rows = cairn_buffer(1 << 10);
+	cairn_buffer_format(&statement, "SELECT 1 FROM sqlite_master WHERE name = '%s' AND type <> 'view'%c", cairn_view_names[i], 0);
+	bool good = select_rows(connection, statement.data, "n", &rows, error);
+	if (good && rows.length == 0) {
+		statement.length = 0;
+		cairn_buffer_format(&statement, "DROP VIEW IF EXISTS %s; CREATE VIEW %s AS ", cairn_view_names[i], cairn_view_names[i]);
+		cairn_view_write(i, CAIRN_VIEWS_SQLITE, NULL, &statement);
+		cairn_buffer_byte(&statement, 0);
+		good = run(connection, statement.data, error);
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+static bool make_views(struct cairn_engine_connection *connection, const char *cluster, struct cairn_error *error)
+{
+	(void)cluster;
+	bool good = run(connection, "BEGIN IMMEDIATE", error);
+	if (!good)
+		return false;
+	for (size_t i = 0; good && i < CAIRN_VIEWS; i++)
+		good = make_view(connection, i, error);
+	good = good && run(connection, "COMMIT", error);
+	if (!good)
+		run(connection, "ROLLBACK", NULL);
+	return good;
+}
+
 static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
 {
 	char statement[128];
@@ -278,6 +310,7 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.close = close_database,
 	.make = make,
 	.add_column = add_column,
+	.make_views = make_views,
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,

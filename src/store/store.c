@@ -9,6 +9,7 @@
 #include "http/request.h"
 #include "process/clock.h"
 #include "store/handle.h"
+#include "store/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,12 @@
 #include <time.h>
 
 /* What a store says about itself: numbers by the numbers below. */
-enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3, setting_hourly_since = 4, setting_forgotten = 5 };
+enum { setting_version = 1,
+       setting_keep_days = 2,
+       setting_identity = 3,
+       setting_hourly_since = 4,
+       setting_forgotten = 5,
+       setting_views = 6 };
 enum { schema_version = 4 };
 
 static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
@@ -80,6 +86,7 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 		uint64_t setting = cairn_row_take_number(&cursor), value = cairn_row_take_number(&cursor);
 		store->version = setting == setting_version ? value : store->version;
 		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
+		store->views = setting == setting_views ? value : store->views;
 		store->forgotten_ns = setting == setting_forgotten ? (int64_t)value : store->forgotten_ns;
 		identity = setting == setting_identity ? value : identity;
 		store->hourly_since_ns = setting == setting_hourly_since ? (int64_t)value : store->hourly_since_ns;
@@ -132,6 +139,12 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	if (good && store->version > schema_version)
 		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d",
 				  (unsigned long long)store->version, schema_version);
+	/* Nothing here needs the views, so a store may have those of another version; those of a later one stay. */
+	if (good && store->views <= cairn_views_version) {
+		good = store->engine->make_views(store->connection, cluster, error);
+		cairn_row_number(&rows, setting_views);
+		cairn_row_number(&rows, cairn_views_version);
+	}
 	if (keep_days || !store->version) {
 		cairn_row_number(&rows, setting_keep_days);
 		cairn_row_number(&rows, keep_days ? *keep_days : 0);

@@ -29,18 +29,19 @@ static const char *const fixed_entries[] = {
 	"tc_new_nothrow", "tc_newarray", "tc_newarray_nothrow", "tc_posix_memalign", "tc_pvalloc", "tc_realloc", "tc_valloc",
 };
 
-/* Functions inside jemalloc and glibc that can appear below an entry. Sorted. */
+/* Functions inside jemalloc and glibc that can appear below an entry, and those that map memory: who calls them is what counts. Sorted. */
 static const char *const inner[] = {
 	"_int_malloc", "_int_memalign", "_int_realloc", "arena_bin_malloc_hard", "arena_cache_bin_fill_small", "arena_choose_hard",
 	"arena_malloc", "arena_malloc_hard", "arena_malloc_small", "arena_palloc", "arena_ralloc", "arena_ralloc_no_move",
-	"arena_slab_alloc", "arena_tcache_fill_small", "do_arena_malloc", "do_rallocx", "do_realloc_nonnull",
+	"arena_slab_alloc", "arena_tcache_fill_small", "brk", "do_arena_malloc", "do_rallocx", "do_realloc_nonnull",
 	"do_realloc_nonnull_zero", "fallbackNewImpl", "fallback_impl", "ialloc", "iallocztm", "iallocztm_explicit_slab", "imalloc",
 	"imalloc_body", "imalloc_fastpath", "imalloc_init_check", "imalloc_no_sample", "imalloc_nosample", "imalloc_sample",
 	"inallocx", "ipallocztm", "iralloct", "irallocx_prof", "irallocx_prof_sample", "ixallocx_helper", "ixallocx_prof",
-	"ixallocx_prof_sample", "large_malloc", "large_palloc", "large_ralloc", "large_ralloc_no_move", "malloc_default", "newImpl",
+	"ixallocx_prof_sample", "large_malloc", "large_palloc", "large_ralloc", "large_ralloc_no_move", "malloc_default", "mmap",
+	"mmap64", "mremap", "newImpl",
 	"prof_alloc_prep", "prof_alloc_prep_impl", "prof_backtrace", "prof_backtrace_impl", "prof_gctx_create", "prof_lookup",
 	"prof_malloc_sample_object", "prof_realloc", "prof_sample_malloc", "prof_tctx_create", "prof_tctx_new", "prof_unwind_init",
-	"sysmalloc", "tcache_alloc_large", "tcache_alloc_large_hard", "tcache_alloc_small", "tcache_alloc_small_hard",
+	"sbrk", "sysmalloc", "tcache_alloc_large", "tcache_alloc_large_hard", "tcache_alloc_small", "tcache_alloc_small_hard",
 	"tcache_malloc", "te_event_trigger", "te_malloc",
 };
 

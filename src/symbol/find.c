@@ -36,7 +36,8 @@ void cairn_finder_free(struct cairn_finder *finder)
 
 bool cairn_module_has_file(const char *path)
 {
-	static const char *const pseudo[] = {"//anon", "/memfd:", "/dev/", "/SYSV", "/anon_hugepage", "/i915", "/proc/"};
+	static const char *const pseudo[] = {"//anon", "/memfd:", "/dev/", "/SYSV", "/anon_hugepage", "/i915", "/proc/",
+					     "linux-vdso.so." /* as the loader calls [vdso] */};
 	if (path[0] == '\0' || path[0] == '[')
 		return false;
 	for (size_t i = 0; i < sizeof pseudo / sizeof *pseudo; i++)

@@ -112,6 +112,15 @@ sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "htt
 check_names
 check_retention
 
+# In the shape of Coroot's tables.
+. tests/e2e/views.sh
+store=clickhouse://cairn:sesame@$server/shown folded="arrayStringConcat(arrayReverse(Stack), ';')"
+sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=shown" -d "$(sed 's/) AS x JOIN (/) AS x ANY INNER JOIN (/' <<<"$1")"; }
+"$cairn" store init -q "$store"
+check_views
+is "$(sql "SELECT DISTINCT \`Labels.keys\`, \`Labels.values\` FROM profiling_samples WHERE ServiceName = 'shown' AND \`Labels.values\`[indexOf(\`Labels.keys\`, 'pod')] = 'p1'")" \
+	"['instance','version','zone','pod']	['h1:4242','1','a b&c','p1']" 'labels are two arrays'
+
 # Tables of version 2, with a frame that has a name and one that has none.
 store=clickhouse://cairn:sesame@$server/second
 sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=second" -d "$1"; }

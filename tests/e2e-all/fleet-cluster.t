@@ -78,6 +78,13 @@ rows=$(query 11 'SELECT count() FROM samples')
 settled() { [ "$(query 12 'SELECT count() FROM samples')" = "$rows" ] && [ "$(query 21 'SELECT count() FROM samples')" = "$rows" ]; }
 wait_for 60 settled
 ok $? 'every node counts the same rows'
+# Through the views, too, which join what lies on both shards.
+like "$(query 12 "SELECT ServiceName, count(), sum(Value) FROM profiling_samples WHERE Type = 'go:heap_inuse_space:bytes' GROUP BY ServiceName")" 'api	*' 'the view of samples'
+for view in 'sum(Value) FROM profiling_samples' 'count(), sum(length(Stack)), min(length(Stack)) FROM profiling_stacks' 'count() FROM profiling_profiles'; do
+	is "$(query 22 "SELECT $view")" "$(query 11 "SELECT $view")" "the same through every node: $view"
+done
+is "$(query 11 "SELECT sum(Value) FROM profiling_samples WHERE Type = 'go:heap_inuse_space:bytes'")" \
+	"$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "$scratch/fleet.db" "SELECT sum(Value) FROM profiling_samples WHERE Type = 'go:heap_inuse_space:bytes'")" 'and what SQLite says'
 is "$(($(query 11 'SELECT count() FROM samples_local') + $(query 21 'SELECT count() FROM samples_local')))" "$rows" 'which lie on two shards'
 ok $(($(query 11 'SELECT count() FROM stacks_local') == 0 || $(query 21 'SELECT count() FROM stacks_local') == 0)) 'both of which have some stacks'
 copied() { [ "$(query $1 'SELECT count() FROM samples_local')" = "$(query $2 'SELECT count() FROM samples_local')" ]; }

@@ -97,6 +97,14 @@ POST /cairn/snapshot                   | 405 | text/plain* | * |
 POST /cairn/dump                       | 200 | application/json | {"path":"$dumps/*.manual.heap","bytes":*} |
 POST /cairn/gdump?activate=maybe       | 400 | application/json | {"error":* |
 GET /cairn/memory                      | 200 | text/plain* | # cairn trailer 1↵*stats.active* |
+GET /cairn/report/flame                | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ |
+GET /cairn/report/html?older=10m&peak=false | 200 | text/html* | *html --older=10m - heap_v2/* |
+GET /cairn/report/flame?mappings=all&slack=true | 200 | image/svg+xml | *flame --mappings=all --slack - heap_v2/* |
+GET /cairn/report/html?older=1%20--output%3Dx | 400 | application/json | {"error":*older* |
+GET /cairn/report/flame?peak=maybe     | 400 | application/json | {"error":*peak* |
+GET /cairn/report/churn?older=1m       | 400 | application/json | {"error":*--older=1m* |
+GET /cairn/report/shell                | 404 | application/json | {"error":*churn* |
+POST /cairn/report/top                 | 405 | text/plain* | * |
 GET /cairn/                            | 200 | text/html* | *html - heap_v2/* |
 GET /cairn/stats                       | 200 | text/plain* | *Begin jemalloc statistics* |
 GET /cairn/stats?format=json           | 200 | application/json | {"jemalloc":* |

@@ -55,14 +55,14 @@ holds() {
 is() {
 	[ "$1" = "$2" ]
 	ok $? "$3"
-	[ "$1" = "$2" ] || printf '#   got:    %s\n#   wanted: %s\n' "${1:0:300}" "${2:0:300}"
+	[ "$1" = "$2" ] || printf '  got:    %s\n  wanted: %s\n' "${1:0:300}" "${2:0:300}" | sed 's/^/# /'
 }
 
 # like GOT PATTERN NAME: a bash pattern
 like() {
 	[[ $1 == $2 ]]
 	ok $? "$3"
-	[[ $1 == $2 ]] || printf '#   got:      %s\n#   not like: %s\n' "${1:0:300}" "$2"
+	[[ $1 == $2 ]] || printf '  got:      %s\n  not like: %s\n' "${1:0:300}" "$2" | sed 's/^/# /'
 }
 
 # A test is skipped only for what this machine does not allow: another user, no mounts, no control groups. What `make check` installs is

@@ -10,12 +10,13 @@ export XDG_RUNTIME_DIR=$scratch CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$ca
 build_service target/debug/databend-query target/debug/databend-meta target/release/databend-query
 service_starts() { LD_PRELOAD=$library page_starts "$1"; answers "localhost:$port/debug/mem/pprof/profile"; }
 
-# The CPU profile comes first on the page, of a service that runs already. 20 seconds are 2 here.
+# The CPU profile comes first on the page, of a service that runs already. 20 seconds are 2 here, of which pprof would wait for the answer only
+# half as long again.
 LD_PRELOAD=$library ./target/debug/databend-query >/dev/null 2>&1 &
 children+=($!)
 query=$!
 answers "localhost:$port/debug/home"
-here=("s/localhost:8080/localhost:$port/" 's/seconds=20/seconds=2/')
+here=("s/localhost:8080/localhost:$port/" 's/seconds=20/seconds=2/' 's/^go tool pprof /&-timeout 300 /')
 if command -v go >/dev/null; then
 	page 'go tool pprof http://localhost:8080/debug/pprof/profile?seconds=20' <<<top
 	shape=${text%%'(pprof) top'*}

@@ -128,7 +128,7 @@ watch interval --interval 20M --distance 0 "$pid_db"
 wait_for 10 has_lines interval 1
 timeout 60 redis-benchmark -p "$port_db" -n 40000 -d 10000 -r 10 -t set -q >/dev/null
 wait_for 40 has_lines interval 2
-like "$(tail -n 1 interval.out)" "*interval: * allocated *" "--interval counts what was freed, too"
+like "$(cat interval.out)" "*interval: * allocated *" "--interval counts what was freed, too"
 kill $watcher
 ends 0 "and ends"
 watch thin --time 50ms --distance 0 --start true --keep-count 5 --for 6s "$pid_db"
@@ -276,12 +276,12 @@ fi
 # A folder that is taken away, and a server that does not answer
 watch gone --time 200ms --distance 0 -o inner "$pid_db"
 wait_for 10 has_lines gone 2
-rm -rf gone/inner
-count=$(lines gone)
-wait_for 10 has_lines gone $((count + 2))
+is_made_again() { [ -n "$(ls gone/inner 2>&-)" ]; }
+until rm -rf gone/inner 2>&-; do :; done # a dump may come while it is emptied
+wait_for 10 is_made_again
 kill -INT $watcher
 ends 0 "a folder that was removed"
-holds "is made again" test -n "$(ls gone/inner)"
+holds "is made again" is_made_again
 leak 900
 wait_for 10 has_agent "$leaky"
 kill -STOP "$leaky"

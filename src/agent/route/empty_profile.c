@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/empty_profile.h"
 
+#include "base/protobuf.h"
 #include "process/clock.h"
 
 #include <string.h>
 
-/* Fields of a Profile and of a ValueType, and the two kinds of them that are used here. */
+/* Fields of a Profile and of a ValueType. */
 enum { sample_type = 1, string_table = 6, time_nanos = 9, period_type = 11, period = 12, default_type = 14 };
 enum { value_type = 1, value_unit = 2 };
-enum { varint = 0, bytes = 2 };
 
 static const struct kind {
 	const char *name;
@@ -24,12 +24,6 @@ static const struct kind {
 	{"block", {"contentions", "count", "delay", "nanoseconds", "contentions", "count"}},
 };
 
-static void add(struct cairn_buffer *out, unsigned field, unsigned kind, uint64_t value)
-{
-	cairn_buffer_uleb(out, field << 3 | kind);
-	cairn_buffer_uleb(out, value);
-}
-
 bool cairn_empty_profile(struct cairn_bytes name, struct cairn_buffer *out)
 {
 	const struct kind *kind = NULL;
@@ -43,17 +37,14 @@ bool cairn_empty_profile(struct cairn_bytes name, struct cairn_buffer *out)
 		count++;
 	/* String number 0 is the empty one, so the one at I has the number I + 1, which one byte holds. */
 	for (unsigned i = 0; i < count; i += 2) {
-		add(out, i + 2 < count ? sample_type : period_type, bytes, 4);
-		add(out, value_type, varint, i + 1);
-		add(out, value_unit, varint, i + 2);
+		char type[] = {value_type << 3 | CAIRN_WIRE_VARINT, (char)(i + 1), value_unit << 3 | CAIRN_WIRE_VARINT, (char)(i + 2)};
+		cairn_protobuf_bytes(out, i + 2 < count ? sample_type : period_type, (struct cairn_bytes){type, sizeof type});
 	}
-	add(out, string_table, bytes, 0);
-	for (unsigned i = 0; i < count; i++) {
-		add(out, string_table, bytes, strlen(kind->strings[i]));
-		cairn_buffer_text(out, kind->strings[i]);
-	}
-	add(out, time_nanos, varint, (uint64_t)cairn_clock_wall_ns());
-	add(out, period, varint, 1);
-	add(out, default_type, varint, strcmp(kind->name, "allocs") == 0 ? 3 : count - 3);
+	cairn_protobuf_bytes(out, string_table, cairn_bytes_of(""));
+	for (unsigned i = 0; i < count; i++)
+		cairn_protobuf_bytes(out, string_table, cairn_bytes_of(kind->strings[i]));
+	cairn_protobuf_number(out, time_nanos, (uint64_t)cairn_clock_wall_ns());
+	cairn_protobuf_number(out, period, 1);
+	cairn_protobuf_number(out, default_type, strcmp(kind->name, "allocs") == 0 ? 3 : count - 3);
 	return true;
 }

@@ -78,6 +78,8 @@ const struct cairn_route cairn_routes[] = {
 	{"POST", "/cairn/dumps", cairn_dumps_thin, work, small, "thin them; ?keep_count=N&keep_bytes=SIZE&keep_age=TIME"},
 	{"GET", "/cairn/dumps/*", cairn_dumps_fetch, work, small, "one of them, by its name"},
 	{"DELETE", "/cairn/dumps/*", cairn_dumps_remove, work, small, "remove one"},
+	{"GET", "/cairn/report/*", cairn_report, work, small,
+	 "a report of the cairn command: top, churn, leaks, rss, flame, html, …; ?older=10m, ?peak=true and so on, ?format=text"},
 	{"GET", "/cairn/", cairn_live_page, work, small, "the live page of this process, made by the cairn command"},
 	{"GET", "/cairn/{page.js,favicon.ico}", cairn_live_part, work, small, NULL},
 	{"GET", "/cairn/api/events", cairn_live_events, 0, small, NULL},

@@ -105,6 +105,7 @@ void cairn_dumps_list(struct cairn_call *call);
 void cairn_dumps_fetch(struct cairn_call *call);
 void cairn_dumps_remove(struct cairn_call *call);
 void cairn_dumps_thin(struct cairn_call *call);
+void cairn_report(struct cairn_call *call);
 void cairn_live_page(struct cairn_call *call);
 void cairn_live_part(struct cairn_call *call);
 void cairn_live_events(struct cairn_call *call);

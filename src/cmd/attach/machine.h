@@ -75,8 +75,13 @@ bool cairn_machine_aim(char *code, uint64_t address, uint64_t resume);
 /* How much room it needs for the vector registers; 0 where this processor cannot save them. */
 size_t cairn_machine_save_size(void);
 
-/* Reads all of thread TID, which has stopped; its registers only are set again, or all of it. False also where it is of another
- * architecture, or in a state that the piece cannot save. */
+/* Which set of ptrace's holds the vector registers. Whether a stopped thread, whose general registers have been read, is one that the piece
+ * can save: it may be of another architecture, or use registers that the piece does not know. */
+extern const int cairn_machine_vectors;
+bool cairn_machine_fits(int tid, const struct cairn_machine *machine);
+
+/* Reads all of thread TID, which has stopped; its registers only are set again, or all of it. False also where it does not
+ * fit. */
 bool cairn_machine_read(int tid, struct cairn_machine *machine);
 bool cairn_machine_write_registers(int tid, struct cairn_machine *machine);
 bool cairn_machine_write(int tid, struct cairn_machine *machine);

@@ -204,42 +204,18 @@ size_t cairn_machine_save_size(void)
 	return 32 * 16 + 64; /* and two status registers */
 }
 
-/* Whether the thread uses more of its vector registers than the piece saves. System calls end that, so that only a thread that runs can. */
-static bool uses_long_vectors(int tid)
+const int cairn_machine_vectors = NT_PRFPREG;
+
+/* A thread may use more of its vector registers than the piece saves. System calls end that, so that only a thread that runs can. */
+bool cairn_machine_fits(int tid, const struct cairn_machine *machine)
 {
+	(void)machine;
 	struct {
 		uint32_t size, max_size;
 		uint16_t vl, max_vl, flags, reserved;
 	} header = {0};
 	struct iovec part = {&header, sizeof header};
-	return ptrace(PTRACE_GETREGSET, tid, 0x405 /* NT_ARM_SVE */, &part) == 0 && (header.flags & 1);
-}
-
-bool cairn_machine_read(int tid, struct cairn_machine *machine)
-{
-	struct iovec general = {&machine->registers, sizeof machine->registers}, vectors = {machine->vectors, sizeof machine->vectors};
-	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) != 0 || general.iov_len != sizeof machine->registers ||
-	    uses_long_vectors(tid))
-		return false;
-	if (ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &vectors) != 0 ||
-	    ptrace(PTRACE_GETSIGMASK, tid, sizeof machine->signals, &machine->signals) != 0)
-		return false;
-	machine->vectors_size = vectors.iov_len;
-	return true;
-}
-
-bool cairn_machine_write_registers(int tid, struct cairn_machine *machine)
-{
-	struct iovec general = {&machine->registers, sizeof machine->registers};
-	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &general) == 0;
-}
-
-bool cairn_machine_write(int tid, struct cairn_machine *machine)
-{
-	struct iovec vectors = {machine->vectors, machine->vectors_size};
-	return ptrace(PTRACE_SETREGSET, tid, NT_PRFPREG, &vectors) == 0 &&
-	       ptrace(PTRACE_SETSIGMASK, tid, sizeof machine->signals, &machine->signals) == 0 &&
-	       cairn_machine_write_registers(tid, machine);
+	return ptrace(PTRACE_GETREGSET, tid, 0x405 /* NT_ARM_SVE */, &part) != 0 || !(header.flags & 1);
 }
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine)

@@ -8,9 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 static_assert(offsetof(struct cairn_machine_parameters, text) == 144, "the code knows the parameters by their offsets");
 static_assert(sizeof(struct cairn_machine_mailbox) == 72, "and the mailbox");
@@ -177,31 +175,13 @@ size_t cairn_machine_save_size(void)
 	return (c + 63) & ~63u;
 }
 
-bool cairn_machine_read(int tid, struct cairn_machine *machine)
-{
-	struct iovec general = {&machine->registers, sizeof machine->registers}, vectors = {machine->vectors, sizeof machine->vectors};
-	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) != 0 || general.iov_len != sizeof machine->registers ||
-	    machine->registers.cs != 0x33)
-		return false;
-	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vectors) != 0 ||
-	    ptrace(PTRACE_GETSIGMASK, tid, sizeof machine->signals, &machine->signals) != 0)
-		return false;
-	machine->vectors_size = vectors.iov_len;
-	return true;
-}
+const int cairn_machine_vectors = NT_X86_XSTATE;
 
-bool cairn_machine_write_registers(int tid, struct cairn_machine *machine)
+/* A program of 32 bits has another code segment. */
+bool cairn_machine_fits(int tid, const struct cairn_machine *machine)
 {
-	struct iovec general = {&machine->registers, sizeof machine->registers};
-	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &general) == 0;
-}
-
-bool cairn_machine_write(int tid, struct cairn_machine *machine)
-{
-	struct iovec vectors = {machine->vectors, machine->vectors_size};
-	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors) == 0 &&
-	       ptrace(PTRACE_SETSIGMASK, tid, sizeof machine->signals, &machine->signals) == 0 &&
-	       cairn_machine_write_registers(tid, machine);
+	(void)tid;
+	return machine->registers.cs == 0x33;
 }
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine)

@@ -255,16 +255,16 @@ static bool push_series(struct cairn_bytes bytes, cairn_pyroscope_visit *visit, 
 	while (cairn_protobuf_next(&series, &item)) {
 		struct cairn_cursor pair = cairn_cursor(item.bytes);
 		struct cairn_bytes name = {"", 0}, value = {"", 0};
-		while (item.field == 1 && cairn_protobuf_next(&pair, &part))
-			*(part.field == 1 ? &name : &value) = part.bytes;
-		if (item.field == 1)
+		while (item.id == 1 && cairn_protobuf_next(&pair, &part))
+			*(part.id == 1 ? &name : &value) = part.bytes;
+		if (item.id == 1)
 			add_label(&labels, name, value);
 	}
 	series = cairn_cursor(bytes);
 	while (is_memory(&labels) && cairn_protobuf_next(&series, &item)) {
 		struct cairn_cursor sample = cairn_cursor(item.bytes);
-		while (item.field == 2 && cairn_protobuf_next(&sample, &part))
-			if (part.field == 1 && !visit_profile(&labels, part.bytes, visit, context))
+		while (item.id == 2 && cairn_protobuf_next(&sample, &part))
+			if (part.id == 1 && !visit_profile(&labels, part.bytes, visit, context))
 				return false;
 	}
 	return true;
@@ -285,7 +285,7 @@ bool cairn_pyroscope_push(struct cairn_bytes body, cairn_pyroscope_visit *visit,
 	struct cairn_cursor request = cairn_cursor(body);
 	struct cairn_protobuf_field series;
 	while (cairn_protobuf_next(&request, &series))
-		if (series.field == 1 && !push_series(series.bytes, visit, context))
+		if (series.id == 1 && !push_series(series.bytes, visit, context))
 			return true;
 	return !request.failed || cairn_fail(error, "the body is no PushRequest, neither in JSON nor in protobuf");
 }

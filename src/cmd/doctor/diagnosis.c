@@ -415,9 +415,12 @@ static bool see_dump(struct cairn_diagnosis *diagnosis, struct cairn_error *erro
 	cairn_profile_init(&diagnosis->profile);
 	if (!cairn_files_text(diagnosis->name, &diagnosis->dump, error))
 		return false;
-	diagnosis->has_trailer = cairn_trailer_read(cairn_buffer_bytes(&diagnosis->dump), &diagnosis->trailer);
-	return cairn_profile_read(&diagnosis->profile, cairn_buffer_bytes(&diagnosis->dump), diagnosis->name,
-				  &(struct cairn_read_options){0}, error);
+	if (!cairn_profile_read(&diagnosis->profile, cairn_buffer_bytes(&diagnosis->dump), diagnosis->name,
+				&(struct cairn_read_options){.with_freed = true}, error))
+		return false;
+	const struct cairn_profile *profile = &diagnosis->profile;
+	diagnosis->has_trailer = cairn_trailer_read(cairn_strings_bytes(&profile->strings, profile->trailer), &diagnosis->trailer);
+	return true;
 }
 
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error)

@@ -70,7 +70,10 @@ cairn_check_look cairn_check_loading;
 
 /* Of the ledger: ledger.c. */
 cairn_check_look cairn_check_last_moment;
+cairn_check_look cairn_check_dump_end;
 cairn_check_look cairn_check_dump_ages;
+cairn_check_look cairn_check_dump_leaks; /* once the profile has names */
+cairn_check_look cairn_check_dump_resident;
 
 /* Of a dump: doctor_dump.c. */
 cairn_check_look cairn_check_dump_samples;

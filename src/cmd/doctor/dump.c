@@ -96,6 +96,12 @@ void cairn_check_dump_maps(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		bare, profile->location_count);
 }
 
+/* jemalloc's own profiler may be there, too, and off. */
+static bool is_of_own_engine(const struct cairn_diagnosis *diagnosis)
+{
+	return cairn_bytes_equal(cairn_trailer_value(&diagnosis->trailer, "engine"), cairn_bytes_of("cairn"));
+}
+
 void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->profile.kind != CAIRN_PROFILE_HEAP)
@@ -109,8 +115,9 @@ void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_fi
 		cairn_finding_say(finding, CAIRN_WRONG, "the dump is cut short: its last line is missing");
 	} else {
 		struct cairn_bytes host = diagnosis->trailer.host, version = diagnosis->trailer.jemalloc;
-		cairn_finding_say(finding, CAIRN_RIGHT, "whole, of process %d on %.*s, jemalloc %.*s", diagnosis->trailer.pid,
-				  (int)host.length, host.data, (int)version.length, version.data);
+		cairn_finding_say(finding, CAIRN_RIGHT, "whole, of process %d on %.*s%s%s%.*s", diagnosis->trailer.pid, (int)host.length,
+				  host.data, is_of_own_engine(diagnosis) ? ", by Cairn's engine" : "", version.length ? ", jemalloc " : "",
+				  (int)version.length, version.data);
 	}
 }
 
@@ -126,7 +133,7 @@ void cairn_check_dump_start(struct cairn_diagnosis *diagnosis, struct cairn_find
 	if (!diagnosis->has_trailer)
 		return;
 	double late = trailer->active_since_ns && trailer->start_ns ? (double)(trailer->active_since_ns - trailer->start_ns) / 1e9 : 0;
-	if (cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
+	if (!is_of_own_engine(diagnosis) && cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "sampling was off when the dump was written: it shows only memory sampled before that");
 	else if (trailer->reset_ns)

@@ -1,6 +1,12 @@
-/* ledger.c - whether the last moment of a process will be known, and what a dump says of ages.
+/* ledger.c - whether the last moment of a process will be known; what a dump knows beyond its stacks: how the process ended, ages, what
+ * they show of leaks, and resident memory.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/text.h"
 #include "cmd/doctor/doctor.h"
+#include "cmd/rss/account.h"
+#include "cmd/series.h"
+#include "series/words.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -79,10 +85,60 @@ void cairn_check_dump_ages(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	if (profile->kind != CAIRN_PROFILE_HEAP)
 		return;
 	if (profile->has_ages)
-		cairn_finding_say(finding, CAIRN_RIGHT, "ages and slack%s%s are known: 'cairn leaks' judges this one dump",
-				  profile->has_peak ? ", the peak" : "", profile->has_mapped ? ", and mappings by the service," : "");
+		cairn_finding_say(finding, CAIRN_RIGHT,
+				  "ages and slack%s%s%s%s are known: 'cairn leaks' judges this one dump; --older, --younger, --slack%s%s%s%s show "
+				  "the rest",
+				  profile->freed_bytes > 0 ? ", lifetimes" : "", profile->has_peak ? ", the peak" : "",
+				  profile->has_slabs ? ", how full slabs are" : "", profile->has_mapped ? ", mappings by the service" : "",
+				  profile->has_peak ? ", --peak" : "", profile->has_slabs ? ", --fragmentation" : "",
+				  profile->has_mapped ? ", --mappings" : "", profile->freed_bytes > 0 ? " and 'cairn churn'" : "");
 	else
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "it does not say how old objects are, so that 'cairn leaks' needs several dumps; those of "
 				  "Cairn's own engine do (engine:cairn)");
+}
+
+void cairn_check_dump_end(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_profile *profile = &diagnosis->profile;
+	char span[24];
+	size_t rows = profile->history_count;
+	if (!profile->ended)
+		return;
+	cairn_finding_say(finding, CAIRN_NOTE, "it shows the last moment of the process: %.200s",
+			  cairn_profile_string(profile, profile->ended));
+	if (rows > 1)
+		finding->advice = cairn_arena_format(
+			&diagnosis->arena, "draw the %s before it with 'cairn timeline -o memory.html'",
+			cairn_text_span(profile->history[rows - 1].time_ns - profile->history[0].time_ns, span));
+}
+
+void cairn_check_dump_leaks(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_judged judged = {0};
+	struct cairn_buffer words = cairn_buffer(1 << 16);
+	if (diagnosis->profile.kind == CAIRN_PROFILE_HEAP &&
+	    cairn_judged_make(&judged, &diagnosis->profile, &(struct cairn_view_options){0})) {
+		cairn_words_leaks(&judged.leaks, &judged.view, &(struct cairn_shape){0}, &words);
+		cairn_finding_say(finding, judged.leaks.growing ? CAIRN_NOTE : CAIRN_RIGHT, "by the ages of live objects, %.*s",
+				  (int)words.length, words.data);
+	}
+	cairn_buffer_free(&words);
+	cairn_judged_free(&judged);
+}
+
+void cairn_check_dump_resident(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	static const double tolerated = 0.05;
+	struct cairn_account *account = cairn_array_zero(1, sizeof *account);
+	struct cairn_error error;
+	char total[24];
+	if (diagnosis->profile.trailer && cairn_account_profile(account, &diagnosis->profile, &error)) {
+		cairn_account_settle(account);
+		double share = (double)account->bill.lines[CAIRN_BILL_REST] / (account->bill.total ? (double)account->bill.total : 1);
+		cairn_finding_say(finding, share > tolerated ? CAIRN_NOTE : CAIRN_RIGHT,
+				  "%s were resident, %.1f %% of that unexplained; 'cairn rss' shows where it is",
+				  cairn_text_human((double)account->bill.total, total), 100 * share);
+	}
+	cairn_account_free(account);
 }

@@ -97,7 +97,7 @@ static void read_head(struct translation *to, struct cairn_bytes pprof)
 	struct cairn_cursor in = cairn_cursor(pprof);
 	struct cairn_protobuf_field field;
 	while (cairn_protobuf_next(&in, &field))
-		switch (field.field) {
+		switch (field.id) {
 		case PPROF_SAMPLE_TYPE:
 			if (to->type_count < CAIRN_VALUES_MAX)
 				to->types[to->type_count++] = field.bytes;
@@ -115,7 +115,7 @@ static void read_head(struct translation *to, struct cairn_bytes pprof)
 	for (size_t i = 0; i < to->type_count; i++) {
 		struct cairn_cursor type = cairn_cursor(to->types[i]);
 		while (cairn_protobuf_next(&type, &field))
-			if (field.field == PPROF_TYPE_NAME && field.number < to->string_count)
+			if (field.id == PPROF_TYPE_NAME && field.number < to->string_count)
 				to->allocated[i] = cairn_bytes_start_with(to->strings[field.number], "alloc_");
 	}
 }
@@ -138,7 +138,7 @@ static void add_mapping(struct translation *to, struct cairn_bytes mapping)
 	struct cairn_cursor in = cairn_cursor(mapping);
 	struct cairn_protobuf_field field;
 	while (cairn_protobuf_next(&in, &field))
-		switch (field.field) {
+		switch (field.id) {
 		case PPROF_MAPPING_START: cairn_protobuf_number(&to->message, MAPPING_START, field.number); break;
 		case PPROF_MAPPING_LIMIT: cairn_protobuf_number(&to->message, MAPPING_LIMIT, field.number); break;
 		case PPROF_MAPPING_OFFSET: cairn_protobuf_number(&to->message, MAPPING_OFFSET, field.number); break;
@@ -160,7 +160,7 @@ static void add_location(struct translation *to, struct cairn_bytes location)
 	struct cairn_cursor in = cairn_cursor(location);
 	struct cairn_protobuf_field field;
 	while (cairn_protobuf_next(&in, &field))
-		switch (field.field) {
+		switch (field.id) {
 		case PPROF_LOCATION_MAPPING: cairn_protobuf_number(&to->message, LOCATION_MAPPING, field.number); break;
 		case PPROF_LOCATION_ADDRESS: cairn_protobuf_number(&to->message, LOCATION_ADDRESS, field.number); break;
 		case PPROF_LOCATION_LINE: cairn_protobuf_bytes(&to->message, LOCATION_LINES, field.bytes); break;
@@ -174,7 +174,7 @@ static void add_function(struct translation *to, struct cairn_bytes function)
 	struct cairn_cursor in = cairn_cursor(function);
 	struct cairn_protobuf_field field;
 	while (cairn_protobuf_next(&in, &field))
-		switch (field.field) {
+		switch (field.id) {
 		case PPROF_FUNCTION_NAME: cairn_protobuf_number(&to->message, FUNCTION_NAME, field.number); break;
 		case PPROF_FUNCTION_SYSTEM_NAME: cairn_protobuf_number(&to->message, FUNCTION_SYSTEM_NAME, field.number); break;
 		case PPROF_FUNCTION_FILE: cairn_protobuf_number(&to->message, FUNCTION_FILE, field.number); break;
@@ -190,14 +190,14 @@ static void add_tables(struct translation *to, struct cairn_bytes pprof)
 	struct cairn_cursor in = cairn_cursor(pprof);
 	struct cairn_protobuf_field field, part;
 	while (cairn_protobuf_next(&in, &field))
-		switch (field.field) {
+		switch (field.id) {
 		case PPROF_MAPPING: add_mapping(to, field.bytes); break;
 		case PPROF_LOCATION: add_location(to, field.bytes); break;
 		case PPROF_FUNCTION: add_function(to, field.bytes); break;
 		case PPROF_SAMPLE: {
 			struct cairn_cursor sample = cairn_cursor(field.bytes);
 			while (cairn_protobuf_next(&sample, &part))
-				if (part.field == PPROF_SAMPLE_LOCATION)
+				if (part.id == PPROF_SAMPLE_LOCATION)
 					cairn_protobuf_bytes(&to->message, STACK_LOCATIONS, part.bytes);
 			cairn_protobuf_message(&to->dictionary, DICTIONARY_STACKS, &to->message);
 			break;
@@ -214,7 +214,7 @@ static uint64_t value_of(struct cairn_bytes sample, size_t column)
 	struct cairn_protobuf_field part;
 	while (cairn_protobuf_next(&in, &part)) {
 		struct cairn_cursor values = cairn_cursor(part.bytes);
-		if (part.field != PPROF_SAMPLE_VALUE)
+		if (part.id != PPROF_SAMPLE_VALUE)
 			continue;
 		for (size_t i = 0; i < column; i++)
 			cairn_cursor_uleb(&values);
@@ -233,7 +233,7 @@ static void add_profile(struct translation *to, struct cairn_bytes pprof, size_t
 	bool spans = to->allocated[column] && since_ns > 0 && (uint64_t)since_ns < to->time_ns;
 	cairn_protobuf_bytes(&profile, PROFILE_TYPE, to->types[column]);
 	while (cairn_protobuf_next(&in, &field)) {
-		if (field.field != PPROF_SAMPLE)
+		if (field.id != PPROF_SAMPLE)
 			continue;
 		stack++;
 		value = value_of(field.bytes, column);

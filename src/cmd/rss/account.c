@@ -35,10 +35,56 @@ static uint64_t limit_of(int pid)
 	return reading.limit;
 }
 
+/* What the trailer says, and for a process that runs here its mappings as they are now. */
+static bool take_trailer(struct cairn_account *account, const struct cairn_trailer *trailer, int pid, struct cairn_error *error)
+{
+	char span[24];
+	struct cairn_smaps now;
+	bool outside = pid && cairn_smaps_read_holes(&now, pid, (uint64_t)64 << 20 /* 256 GiB */);
+	if (!cairn_bill_facts_read(&account->facts, trailer, error)) {
+		if (!outside)
+			return false;
+		account->facts.smaps = now;
+	}
+	if (outside) {
+		account->facts.smaps.has_holes = now.has_holes;
+		account->facts.smaps.holes = now.holes;
+	}
+	if (!trailer->complete)
+		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
+	account->pid = pid ? pid : trailer->pid;
+	account->time_ns = trailer->time_ns;
+	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer->executable.length,
+		 trailer->executable.data ? trailer->executable.data : "");
+	uint64_t number = cairn_trailer_number(trailer, "smaps.before_ms");
+	if (cairn_trailer_value(trailer, "smaps.before_ms").length)
+		cairn_fail(new_note(account),
+			   "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
+			   "last moment",
+			   cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
+	struct cairn_bytes huge = cairn_trailer_value(trailer, "huge_pages");
+	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
+	account->limit = cairn_trailer_number(trailer, "limit");
+	uint64_t outer = pid ? limit_of(pid) : 0;
+	if (outer && (!account->limit || outer < account->limit))
+		account->limit = outer;
+	return true;
+}
+
+bool cairn_account_profile(struct cairn_account *account, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	struct cairn_trailer trailer;
+	if (!cairn_trailer_read(cairn_strings_bytes(&profile->strings, profile->trailer), &trailer))
+		return cairn_fail(error, "no trailer of Cairn's, which says what the process's memory was");
+	if (!take_trailer(account, &trailer, 0, error))
+		return false;
+	cairn_bill_facts_profile(&account->facts, profile, &trailer);
+	return true;
+}
+
 bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error)
 {
 	struct cairn_trailer trailer;
-	char span[24];
 	if (text.length == 0)
 		return cairn_fail(error, "%s: the file is empty", name);
 	if (!cairn_trailer_read(text, &trailer))
@@ -46,35 +92,8 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
 				  "the agent have one",
 				  name);
-	struct cairn_smaps now;
-	bool outside = pid && cairn_smaps_read_holes(&now, pid, (uint64_t)64 << 20 /* 256 GiB */);
-	if (!cairn_bill_facts_read(&account->facts, &trailer, error)) {
-		if (!outside)
-			return cairn_fail_within(error, "%s: ", name);
-		account->facts.smaps = now;
-	}
-	if (outside) {
-		account->facts.smaps.has_holes = now.has_holes;
-		account->facts.smaps.holes = now.holes;
-	}
-	if (!trailer.complete)
-		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
-	account->pid = pid ? pid : trailer.pid;
-	account->time_ns = trailer.time_ns;
-	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length,
-		 trailer.executable.data ? trailer.executable.data : "");
-	uint64_t number = cairn_trailer_number(&trailer, "smaps.before_ms");
-	if (cairn_trailer_value(&trailer, "smaps.before_ms").length)
-		cairn_fail(new_note(account),
-			   "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
-			   "last moment",
-			   cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
-	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
-	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
-	account->limit = cairn_trailer_number(&trailer, "limit");
-	uint64_t outer = pid ? limit_of(pid) : 0;
-	if (outer && (!account->limit || outer < account->limit))
-		account->limit = outer;
+	if (!take_trailer(account, &trailer, pid, error))
+		return cairn_fail_within(error, "%s: ", name);
 	struct cairn_profile profile;
 	cairn_profile_init(&profile);
 	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP &&

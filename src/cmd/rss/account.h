@@ -35,6 +35,9 @@ struct cairn_account {
  * sees no /proc of its own, as in a bare container, ours tells. */
 bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error);
 
+/* From a dump that was read already, with its trailer. */
+bool cairn_account_profile(struct cairn_account *account, const struct cairn_profile *profile, struct cairn_error *error);
+
 /* Lists and names who mapped memory past the allocator, from the same TEXT. Nothing where the dump does not know. Takes as long as naming
  * does. */
 void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name);

@@ -9,21 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Text that is JSON already, as the value of KEY; null where there is none. */
-static void put_json(struct cairn_json *json, const char *key, const struct cairn_buffer *value)
-{
-	if (value->length == 0) {
-		cairn_json_null(json, key);
-		return;
-	}
-	size_t length = value->length;
-	while (length > 0 && value->data[length - 1] == '\n')
-		length--;
-	cairn_buffer_format(json->out, "%s\"%s\":", json->comma ? "," : "", key);
-	cairn_buffer_append(json->out, value->data, length);
-	json->comma = true;
-}
-
 /* Seconds until the next snapshot; negative for none. */
 static double next_in(const struct cairn_serve_process *process)
 {
@@ -248,7 +233,7 @@ void cairn_answer_series(const struct cairn_serve_process *process, int64_t sinc
 	cairn_json_close(&json, ']');
 	put_marks(&json, process, since);
 	put_runs(&json, process);
-	put_json(&json, "layers", &process->layers);
+	cairn_json_raw(&json, "layers", cairn_buffer_bytes(&process->layers));
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');
 }
@@ -266,7 +251,7 @@ void cairn_answer_bill(const struct cairn_serve_process *process, struct cairn_b
 	struct cairn_json json = cairn_json(out);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_integer(&json, "version", 1);
-	put_json(&json, "bill", &process->bill);
+	cairn_json_raw(&json, "bill", cairn_buffer_bytes(&process->bill));
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');
 }
@@ -281,7 +266,7 @@ void cairn_answer_health(const struct cairn_serve_process *process, struct cairn
 	cairn_json_integer(&json, "failures", (int64_t)process->failures);
 	cairn_json_number(&json, "cost", (double)process->cost_ns / 1e9);
 	cairn_json_number(&json, "snapshot", (double)process->snapshot_ns / 1e9);
-	put_json(&json, "status", &process->status);
+	cairn_json_raw(&json, "status", cairn_buffer_bytes(&process->status));
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');
 }

@@ -2,15 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/connect.h"
 
-#include "base/cursor.h"
 #include "base/json_read.h"
+#include "base/protobuf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Protobuf's wire types. */
-enum { wire_varint, wire_fixed64, wire_bytes, wire_fixed32 = 5 };
 
 /* Reading. */
 
@@ -39,33 +36,17 @@ static const struct cairn_connect_field *find_number(const struct cairn_connect_
 static bool read_binary(struct cairn_bytes message, const struct cairn_connect_field *fields, void *values, struct cairn_arena *arena)
 {
 	struct cairn_cursor in = cairn_cursor(message);
-	while (cairn_cursor_left(&in) && !in.failed) {
-		uint64_t tag = cairn_cursor_uleb(&in), number = 0;
-		const struct cairn_connect_field *field = find_number(fields, tag >> 3);
+	for (struct cairn_protobuf_field part; cairn_protobuf_next(&in, &part);) {
+		const struct cairn_connect_field *field = find_number(fields, part.id);
 		char *at = field ? (char *)values + field->offset : NULL;
-		switch (tag & 7) {
-		case wire_varint:
-			number = cairn_cursor_uleb(&in);
-			if (field && field->kind == CAIRN_CONNECT_WHOLE)
-				*(int64_t *)(void *)at = (int64_t)number;
-			break;
-		case wire_fixed64:
-			number = cairn_cursor_u64(&in);
-			if (field && field->kind == CAIRN_CONNECT_REAL)
-				memcpy(at, &number, sizeof number);
-			break;
-		case wire_bytes: {
-			struct cairn_bytes text = cairn_cursor_bytes(&in, cairn_cursor_uleb(&in));
-			if (field && !in.failed)
-				keep_text(field, values, text, arena);
-			break;
-		}
-		case wire_fixed32:
-			cairn_cursor_bytes(&in, 4);
-			break;
-		default:
-			return false;
-		}
+		if (!field)
+			continue;
+		if (part.wire == CAIRN_WIRE_VARINT && field->kind == CAIRN_CONNECT_WHOLE)
+			*(int64_t *)(void *)at = (int64_t)part.number;
+		else if (part.wire == CAIRN_WIRE_FIXED64 && field->kind == CAIRN_CONNECT_REAL)
+			memcpy(at, &part.number, sizeof part.number);
+		else if (part.wire == CAIRN_WIRE_BYTES)
+			keep_text(field, values, part.bytes, arena);
 	}
 	return !in.failed;
 }
@@ -120,16 +101,14 @@ static struct cairn_buffer *binary_out(struct cairn_connect *connect)
 	return connect->depth ? &connect->open[connect->depth - 1].buffer : connect->out;
 }
 
-static void put_tag(struct cairn_connect *connect, uint32_t number, int wire)
+static void put_tag(struct cairn_connect *connect, uint32_t number, enum cairn_wire wire)
 {
-	cairn_buffer_uleb(binary_out(connect), (uint64_t)number << 3 | (unsigned)wire);
+	cairn_buffer_uleb(binary_out(connect), (uint64_t)number << 3 | wire);
 }
 
 static void put_bytes(struct cairn_connect *connect, uint32_t number, struct cairn_bytes bytes)
 {
-	put_tag(connect, number, wire_bytes);
-	cairn_buffer_uleb(binary_out(connect), bytes.length);
-	cairn_buffer_append(binary_out(connect), bytes.data, bytes.length);
+	cairn_protobuf_bytes(binary_out(connect), number, bytes);
 }
 
 struct cairn_connect cairn_connect_begin(struct cairn_buffer *out, bool binary)
@@ -191,7 +170,7 @@ void cairn_connect_whole(struct cairn_connect *connect, uint32_t number, const c
 {
 	char text[24];
 	if (connect->binary) {
-		put_tag(connect, number, wire_varint);
+		put_tag(connect, number, CAIRN_WIRE_VARINT);
 		cairn_buffer_uleb(binary_out(connect), (uint64_t)value);
 		return;
 	}
@@ -202,7 +181,7 @@ void cairn_connect_whole(struct cairn_connect *connect, uint32_t number, const c
 void cairn_connect_real(struct cairn_connect *connect, uint32_t number, const char *name, double value)
 {
 	if (connect->binary) {
-		put_tag(connect, number, wire_fixed64);
+		put_tag(connect, number, CAIRN_WIRE_FIXED64);
 		cairn_buffer_append(binary_out(connect), &value, sizeof value);
 	} else {
 		cairn_json_number(&connect->json, name, value);

@@ -67,7 +67,8 @@ void cairn_history_close(struct cairn_history *history)
 static void complete_values(struct cairn_profile *part)
 {
 	static const char *const types[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"},
-					       {"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}};
+					       {"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"},
+					       {"fragmentation_space", "bytes"}, {"mapped_objects", "count"}, {"mapped_space", "bytes"}};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (cairn_profile_find_value(part, types[i][0]) == CAIRN_NONE)
 			cairn_profile_append_value(part, types[i][0], types[i][1]);
@@ -78,7 +79,7 @@ bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_op
 {
 	cairn_profile_init(part);
 	const struct cairn_view_options view = {0};
-	const struct cairn_read_options options = {.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true};
+	const struct cairn_read_options options = {.split_threads = true, .split_ages = true, .split_sizes = true, .every_kind = true};
 	if (!cairn_profile_read(part, dump, name, &options, error))
 		return false;
 	if (part->kind != CAIRN_PROFILE_HEAP)

@@ -26,8 +26,18 @@ int main(void)
 					   .share = 1,
 					   .words = "growing",
 					   .sure = "97 % sure"};
-	struct cairn_page_series series = {(const double[]){0, 1}, (const double[]){1, 2}, 2, &growth, 1};
-	cairn_page_write(&fixture.view, &(struct cairn_page_options){.title = "</title></script>@FACTS@", .series = &series}, &hostile);
+	struct cairn_page_series series = {.summary = "</script> grows",
+					   .seconds = (const double[]){0, 1},
+					   .totals = (const double[]){1, 2},
+					   .count = 2,
+					   .growth = &growth,
+					   .growth_count = 1};
+	cairn_page_write(&fixture.view,
+			 &(struct cairn_page_options){.title = "</title></script>@FACTS@",
+						      .series = &series,
+						      .churn = cairn_bytes_of("{\"rows\":[{\"name\":\"</script><!--\"}]}\n"),
+						      .bill = cairn_bytes_of("{\"process\":\"</script>@TREE@\"}")},
+			 &hostile);
 	fixture_free(&fixture);
 
 	struct cairn_bytes first = cairn_buffer_bytes(&plain), second = cairn_buffer_bytes(&hostile);
@@ -38,6 +48,9 @@ int main(void)
 	is_int(count(second, "</title>"), 1, "and a title ends where it should");
 	is_int(count(first, "script-src 'sha256-"), 1, "a policy lets one script run");
 	is_int(count(first, "@FACTS@") + count(first, "@TREE@") + count(first, "@TITLE@"), 0, "nothing is left to fill in");
+	is_int(count(first, "\"churn\":") + count(first, "\"bill\":"), 0, "what is not known is not there");
+	is_int(count(second, "\"churn\":{\"rows\":[{\"name\":\"\\u003c/script>\\u003c!--\"}]},"), 1, "churn is among the facts");
+	is_int(count(second, "\"bill\":{\"process\":\"\\u003c/script>@TREE@\"},"), 1, "and so is the bill");
 	cairn_buffer_free(&plain);
 	cairn_buffer_free(&hostile);
 	return tap_done();

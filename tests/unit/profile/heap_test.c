@@ -209,6 +209,23 @@ static double sum_of(const char *type)
 	return value == CAIRN_NONE ? -1 : cairn_profile_total(&profile, value);
 }
 
+/* Cairn's sampler counts what was allocated by stack only, also where a thread has the number 0. */
+static void test_allocated_by_stack(void)
+{
+	static const char text[] =
+		"heap_v2/4096\n  t*: 2: 9000 [20: 90000]\n@ 0x1001 0x2001\n  t*: 2: 9000 [20: 90000]\n  t0: 1: 4000 [0: 0]\n  t2: 1: 5000 [0: 0]\n"
+		"\nMAPPED_LIBRARIES:\n00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
+		"# cairn live 0 4000 0 1 0 500000 0\n# cairn live 0 5000 0 1 2 500000 0\n";
+	read_dump(text, false);
+	double all = sum_of("alloc_space"), objects = sum_of("alloc_objects"), live = sum_of("inuse_space");
+	read_dump(text, true);
+	ok(all > 90000 && sum_of("alloc_space") == all && sum_of("alloc_objects") == objects, "no thread has it, and nothing of it is lost");
+	is_near(sum_of("inuse_space"), live, 1e-6, "what lives is with its threads");
+	is_int(profile.sample_count, 3, "of which there are two");
+	uint32_t value = cairn_profile_find_value(&profile, "inuse_space");
+	ok(profile.samples[2].labels == 0 && cairn_profile_values(&profile, 2)[value] == 0, "the sample without a thread has nothing that lives");
+}
+
 /* What Cairn's sampler says beyond heap_v2, as values and labels. Everything is recorded, so nothing is an estimate. */
 static void test_classes(void)
 {
@@ -216,14 +233,18 @@ static void test_classes(void)
 		"heap_v2/1\n  t*: 3: 3100 [0: 0]\n@ 0x1001 0x2001\n  t*: 2: 3000 [0: 0]\n  t1: 1: 1000 [0: 0]\n  t2: 1: 2000 [0: 0]\n"
 		"@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
 		"00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
-		"# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0\n"
-		"# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n";
+		"# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0 30 32 4096\n"
+		"# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n# cairn mapping 0 8192 1 5 anonymous\n"
+		"# cairn mapping 1 4096 1 5 anonymous 4096\n# cairn mapping 1 1048576 1 5 reserved\n# cairn mapping 1 20480 1 5 brk\n";
 	read_bytes(cairn_bytes_of(text),
-		   &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true});
+		   &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true, .every_kind = true});
 	is_near(sum_of("inuse_space"), 3100, 1e-6, "what lives is split, and nothing of it is lost");
 	is_near(sum_of("peak_space"), 7300, 1e-6, "what lived at the peak is beside it; a line without a stack is left out");
 	is_near(sum_of("peak_objects"), 7, 1e-6, "in objects too");
 	is_near(sum_of("slack_space"), 84, 1e-6, "and what is usable beyond what was requested");
+	is_near(sum_of("fragmentation_space"), 4096.0 / 32 * 30 / 2, 1e-6, "what is free in slabs, divided among the objects in them");
+	is_near(sum_of("mapped_space"), 32768, 1e-6, "and what the service mapped, but not what it only reserved");
+	is_near(sum_of("mapped_objects"), 3, 1e-6, "piece by piece");
 	size_t young = 0, kibibyte = 0, unlabelled = 0;
 	uint32_t live = cairn_profile_find_value(&profile, "inuse_space"), peak = cairn_profile_find_value(&profile, "peak_space");
 	for (size_t i = 0; i < profile.sample_count && peak != CAIRN_NONE; i++) {
@@ -238,9 +259,12 @@ static void test_classes(void)
 	is_int(young, 2, "two are younger than a second");
 	is_int(kibibyte, 1, "one has up to a kibibyte");
 	is_int(unlabelled, 2, "and the peak, of which no thread is known, has none");
-	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.peak_and_slack = true});
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.every_kind = true});
 	is_int(profile.sample_count, 2, "where nothing is split there is one sample a stack");
 	is_near(sum_of("peak_space"), 7300, 1e-6, "which has all");
+	is_near(sum_of("mapped_space"), 32768, 1e-6, "mappings too");
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.every_kind = true, .mapped_kinds = 1});
+	ok(sum_of("mapped_space") < 0 && sum_of("inuse_space") == 12288, "where mappings are what is shown, they are not there twice");
 	read_dump(whole, false);
 	ok(sum_of("peak_space") < 0, "a dump that knows of no peak has no such value");
 }
@@ -257,6 +281,7 @@ int main(void)
 	test_cut_map();
 	test_end_of_map();
 	test_many_warnings();
+	test_allocated_by_stack();
 	test_classes();
 	cairn_profile_free(&profile);
 	return tap_done();

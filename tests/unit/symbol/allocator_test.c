@@ -57,6 +57,9 @@ static void test_c(void)
 	is_text(LEAF("acme_je_prof_backtrace", "acme_malloc", "handler", "main"), "handler", "a prefix nobody has heard of is learnt");
 	is_text(LEAF("@/bin/service", "acme_malloc", "handler", "main"), "@/bin/service", "but not guessed");
 	is_text(LEAF("my_malloc", "main"), "my_malloc", "a program's own malloc is its own");
+	is_text(LEAF("__mmap64", "map_cache", "main"), "map_cache", "who calls mmap counts, not mmap");
+	is_text(LEAF("sbrk", "grow_heap", "main"), "grow_heap", "nor sbrk");
+	is_text(LEAF("fault", "mmap", "map_cache", "main"), "fault", "but it is no allocator: what it calls stays");
 	is_text(LEAF("xmalloc", "main"), "xmalloc", "so is xmalloc");
 	is_text(LEAF("malloc_usable", "main"), "malloc_usable", "and malloc_usable");
 	is_text(LEAF("allocate", "main"), "allocate", "and allocate");

@@ -106,6 +106,7 @@ static void test_without_file(void)
 	static const char *const paths[] = {"",
 					    "[vdso]",
 					    "[heap]",
+					    "linux-vdso.so.1",
 					    "//anon",
 					    "/memfd:doublemapper",
 					    "/dev/zero",

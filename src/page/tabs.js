@@ -1,0 +1,79 @@
+// @ts-check
+/* tabs.js - the tables beside the functions that both pages have: the bill and churn.
+ *
+ * Whatever a service says becomes text, never markup.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** @typedef {{text: string, className?: string, title?: string, node?: Element}} PlainCell */
+
+/**
+ * A table of rows that can be clicked. @param {string[]} head @param {{cells: PlainCell[], pick?: () => void}[]} rows @param {string} label
+ */
+function plainTable(head, rows, label) {
+	const wide = make("div", "wide"), table = make("table", "plain"), first = make("thead"), body = make("tbody"), line = make("tr");
+	table.setAttribute("aria-label", label);
+	head.forEach((title, i) => {
+		const cell = make("th", i === head.length - 1 ? "name" : "", title);
+		cell.setAttribute("scope", "col");
+		line.append(cell);
+	});
+	first.append(line);
+	for (const {cells, pick} of rows) {
+		const row = make("tr");
+		cells.forEach(({text, className, title, node}, i) => {
+			const last = i === cells.length - 1, cell = make(last ? "th" : "td", (last ? "name " : "") + (className ?? ""));
+			if (last && pick) {
+				cell.setAttribute("scope", "row");
+				const button = make("button", "", text);
+				button.title = title ?? text;
+				button.addEventListener("click", pick);
+				cell.append(button);
+			} else {
+				cell.textContent = text;
+			}
+			if (node)
+				cell.append(node);
+			if (title)
+				cell.title = title;
+			row.append(cell);
+		});
+		body.append(row);
+	}
+	table.append(first, body);
+	wide.append(table);
+	return wide;
+}
+
+/** The resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
+function showBill(panel, bill) {
+	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+	const {not_resident: beside} = bill, limit = bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : "";
+	const notes = /** @type {string[]} */ (bill.notes);
+	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "handed out but never touched"],
+		[beside.swap, "swapped out"]].filter(([bytes]) => bytes > 0).map(([bytes, text]) => `${humanBytes(Number(bytes))} ${text}`);
+	panel.replaceChildren(make("p", "caption", `${humanBytes(bill.total)} resident${limit}`),
+		plainTable(["Size", "Share", "", "What it is"], lines.map((line) => {
+			const track = make("span", "track"), bar = make("span", line.allocator ? "bar allocator" : "bar");
+			bar.style.width = (100 * line.share).toFixed(1) + "%";
+			track.append(bar);
+			return {cells: [{text: humanBytes(line.bytes)}, {text: percent(line.bytes, bill.total)}, {text: "", node: track, className: "wide-cell"},
+				{text: line.name}]};
+		}), "Resident memory"), ...(extra.length ? [make("p", "caption", "Not resident: " + extra.join(", ") + ".")] : []),
+		...notes.map((text) => make("p", "caption", text)));
+}
+
+/**
+ * What is freed again: how much, how soon, and by whom. @param {HTMLElement} panel @param {any} churn @param {(name: string) => void} pick
+ */
+function showChurn(panel, churn, pick) {
+	const rows = /** @type {any[]} */ (churn.rows), rate = churn.seconds !== null;
+	panel.replaceChildren(make("p", "caption", "What is allocated and freed again, by call path."),
+		plainTable([rate ? "Bytes/s" : "Bytes", rate ? "Objects/s" : "Objects", "Median life", "Within 1 ms", "Freed elsewhere",
+			"Call path"], rows.map((row) => ({
+			cells: [{text: humanBytes(rate ? row.bytes_per_second : row.bytes)},
+				{text: humanCount(rate ? row.objects_per_second : row.objects)},
+				{text: humanDuration(row.median_seconds * 1e9)}, {text: percent(row.within_1ms, 1)}, {text: percent(row.other_thread, 1)},
+				{text: row.name, title: row.stack.join("\n")}],
+			pick: () => pick(row.name),
+		})), "Churn"));
+}
