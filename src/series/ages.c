@@ -3,6 +3,7 @@
 #include "series/ages.h"
 
 #include "series/law.h"
+#include "series/mixture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,14 +14,19 @@ static const double false_alarm = 0.01;
 /* The mean of the longest ordinary lifetime distribution, as a share of the observed time; each of the others has half the mean of the one
  * before. */
 static const double longest_law = 0.25;
+/* Objects count from an age between half of this share of the observed time, and this share. A mixture of exponential distributions cannot
+ * describe lifetimes that have a shortest value; what is left of such objects later, it can. */
+static const double youngest_most = 1.0 / 16;
 /* This many of the oldest slots are the start of the service. */
 enum { start_slots = 6, judged_slots = CAIRN_AGE_SLOTS - start_slots };
-/* A path is judged once the observed time is LEAST_MULTIPLE times its longest ordinary lifetime. Up to DOUBTFUL_MULTIPLE times, it is
- * judged only if distributions too long to be told from a leak fit worse by LEAST_SIGMAS_LONG standard deviations. The time that is
- * reported as enough is ENOUGH_MULTIPLE times. */
-static const double least_multiple = 4, doubtful_multiple = 10, least_sigmas_long = 2, enough_multiple = 20;
+/* A path is judged once the observed time is LEAST_MULTIPLE times its longest ordinary lifetime. It is in doubt up to DOUBTFUL_MULTIPLE
+ * times, and if distributions too long to be told from a leak make the log-likelihood rise by LEAST_GAIN (two standard deviations). Then
+ * a leak has to make it rise by as much in addition to them. The time that is reported as enough is ENOUGH_MULTIPLE times. */
+static const double least_multiple = 4, doubtful_multiple = 10, least_gain = 2, enough_multiple = 20;
+/* Below this many standard deviations, a survivor or two means nothing. */
+static const double suspicious = 2.3;
 /* How many objects must have been freed for a path to show its own longest lifetime, and to need no other path's; if very many were freed,
- * this share of them. */
+ * this share of them. A sum takes the longest of its paths: in a sum, many short lives would hide a few long ones. */
 static const double freed_own = 5, freed_enough = 20, freed_share = 0.01;
 /* Survivors in fewer slots than this do not show a course. */
 enum { events_least = 5, events_suspicious = 3 };
@@ -45,10 +51,11 @@ static double class_start(int number)
 	return ldexp(1e-9, first_power + number);
 }
 
+/* The middle of the ages in a slot that count. */
 static double slot_age(const struct cairn_ages_clock *clock, int slot)
 {
 	double width = clock->seconds / CAIRN_AGE_SLOTS;
-	return slot ? width * (slot + 0.5) : 0.5 * (clock->youngest + width);
+	return 0.5 * (fmax(clock->youngest, width * slot) + fmax(clock->youngest, width * (slot + 1)));
 }
 
 void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
@@ -58,7 +65,7 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
 		clock->seconds = 0;
 		return;
 	}
-	clock->first = ilogb(seconds * 1e9 / CAIRN_AGE_SLOTS) - first_power;
+	clock->first = ilogb(seconds * 1e9 * youngest_most) - first_power;
 	if (clock->first > CAIRN_LIFETIMES - 1)
 		clock->first = CAIRN_LIFETIMES - 1;
 	clock->youngest = class_start(clock->first);
@@ -97,6 +104,7 @@ void cairn_ages_add_freed(struct cairn_ages *ages, const struct cairn_freed *fre
 void cairn_ages_sum(struct cairn_ages *to, const struct cairn_ages *more)
 {
 	to->now += more->now;
+	to->longest = fmax(to->longest, more->longest);
 	for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++) {
 		to->count[slot] += more->count[slot];
 		to->amount[slot] += more->amount[slot];
@@ -156,85 +164,56 @@ static double count_events(const struct path *path, int from, int to)
 	return events;
 }
 
-/* The log-likelihood of the path under the distributions with these WEIGHTS. If NEXT is not NULL, also makes one step of
- * expectation-maximization. */
-static double weigh(const struct path *path, const double *weights, double *next)
+/* The cells of a path: its survivors by age, and its freed objects by lifetime. */
+static void make_mixture(const struct path *path, struct cairn_mixture *mixture)
 {
-	double likelihood = 0, all = 0;
-	if (next)
-		memset(next, 0, CAIRN_AGE_LAWS * sizeof *next);
-	for (int cell = 0; cell < judged_slots + CAIRN_LIFETIMES - path->clock->first; cell++) {
-		bool dead = cell >= judged_slots;
-		int lifetime = path->clock->first + cell - judged_slots;
-		double count = dead ? (double)path->ages->freed[lifetime] : path->counted[cell], sum = 0;
-		const double *chances = dead ? path->clock->dies[lifetime] : path->clock->survives[cell];
-		if (!(count > 0))
-			continue;
-		for (int law = 0; law < CAIRN_AGE_LAWS; law++)
-			sum += weights[law] * chances[law];
-		if (!(sum > 0)) /* freed older than the observed time: a damaged dump */
-			continue;
-		likelihood += count * log(sum);
-		all += count;
-		for (int law = 0; next && law < CAIRN_AGE_LAWS; law++)
-			next[law] += count * weights[law] * chances[law] / sum;
+	*mixture = (struct cairn_mixture){.laws = CAIRN_AGE_LAWS};
+	for (int slot = 0; slot < judged_slots; slot++) {
+		mixture->count[mixture->cells] = path->counted[slot];
+		mixture->chances[mixture->cells++] = path->clock->survives[slot];
 	}
-	for (int law = 0; next && law < CAIRN_AGE_LAWS && all > 0; law++)
-		next[law] /= all;
-	return likelihood;
-}
-
-/* Finds the weights that fit the path best, starting with those given. Expectation-maximization never changes a weight of zero. */
-static double fit(const struct path *path, double *weights)
-{
-	enum { steps_most = 600, steps_checked = 20 };
-	static const double precision = 0.01; /* of a log-likelihood: a hundredth of a standard deviation where it matters */
-	double next[CAIRN_AGE_LAWS], before = -INFINITY, likelihood = -INFINITY;
-	for (int step = 0; step < steps_most; step++) {
-		likelihood = weigh(path, weights, next);
-		memcpy(weights, next, sizeof next);
-		if (step % steps_checked)
-			continue;
-		if (likelihood - before < precision)
-			break;
-		before = likelihood;
+	for (int lifetime = path->clock->first; lifetime < CAIRN_LIFETIMES; lifetime++) {
+		mixture->count[mixture->cells] = (double)path->ages->freed[lifetime];
+		mixture->chances[mixture->cells++] = path->clock->dies[lifetime];
 	}
-	return likelihood;
-}
-
-static double sigmas_of(double more)
-{
-	return sqrt(fmax(0, 2 * more));
 }
 
 struct fit {
 	double sigmas;                  /* how much better the fit is with a share that never dies, in standard deviations */
-	double sigmas_long;             /* the same against distributions too long to be told from a leak; only if in doubt */
 	double weights[CAIRN_AGE_LAWS]; /* including that share */
+	/* Distributions too long to be told from a leak: how much the log-likelihood gains from them in addition to that share, and from
+	 * that share in addition to them. 0 unless the fit is suspicious. */
+	double gain_long, gain_never;
 };
 
-static struct fit fit_laws(const struct path *path, bool doubtful)
+static struct fit fit_laws(const struct path *path)
 {
 	struct fit result = {0};
-	double ordinary[CAIRN_AGE_LAWS] = {0}, longer[CAIRN_AGE_LAWS] = {0};
+	struct cairn_mixture mixture;
+	double ordinary[CAIRN_AGE_LAWS] = {0}, longer[CAIRN_AGE_LAWS] = {0}, every[CAIRN_AGE_LAWS];
+	make_mixture(path, &mixture);
 	for (int law = 0; law < CAIRN_AGE_ORDINARY; law++)
 		ordinary[law] = 1.0 / CAIRN_AGE_ORDINARY;
-	double without = fit(path, ordinary);
+	double without = cairn_mixture_fit(&mixture, ordinary);
 	for (int law = 0; law < CAIRN_AGE_ORDINARY; law++)
-		longer[law] = result.weights[law] = 0.9 * ordinary[law] + 1e-6;
+		longer[law] = every[law] = result.weights[law] = 0.9 * ordinary[law] + 1e-3;
 	for (int law = CAIRN_AGE_ORDINARY; law < law_never; law++)
-		longer[law] = 0.1 / CAIRN_AGE_LONG;
-	result.weights[law_never] = 0.1;
-	double with = fit(path, result.weights);
-	result.sigmas = sigmas_of(with - without);
-	result.sigmas_long = doubtful && with > without ? sigmas_of(with - fit(path, longer)) : 0;
+		longer[law] = every[law] = 0.1 / CAIRN_AGE_LONG;
+	result.weights[law_never] = every[law_never] = 0.1;
+	double with = cairn_mixture_fit(&mixture, result.weights);
+	result.sigmas = sqrt(fmax(0, 2 * (with - without)));
+	if (result.sigmas < suspicious)
+		return result;
+	double both = cairn_mixture_fit(&mixture, every);
+	result.gain_long = both - with;
+	result.gain_never = both - cairn_mixture_fit(&mixture, longer);
 	return result;
 }
 
 /* The first slot from which on nearly all survivors are leaked. */
 static int first_leaked(const struct path *path, const double *weights)
 {
-	int slot = 1; /* the first slot is incomplete: it begins at the youngest age that counts */
+	int slot = (int)(path->clock->youngest / path->clock->seconds * CAIRN_AGE_SLOTS) + 1; /* the first whole one that counts */
 	for (; slot < judged_slots; slot++) {
 		double ordinary = 0;
 		for (int law = 0; law < law_never; law++)
@@ -378,20 +357,28 @@ static void judge_leaked(struct cairn_trend *trend, const struct path *path, int
 	trend->since = 0;
 }
 
-/* How long the service must be observed before PATH can be judged. */
-static double seconds_needed(const struct path *path, double multiple)
+static double freed_of(const struct cairn_ages *ages)
 {
 	double freed = 0;
 	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
-		freed += (double)path->ages->freed[lifetime];
-	double own = cairn_ages_longest(path->ages, path->clock, fmax(freed_own, freed_share * freed));
-	return multiple * (freed < freed_enough ? fmax(own, path->clock->longest) : own);
+		freed += (double)ages->freed[lifetime];
+	return freed;
+}
+
+void cairn_ages_finish(struct cairn_ages *ages, const struct cairn_ages_clock *clock)
+{
+	ages->longest = cairn_ages_longest(ages, clock, fmax(freed_own, freed_share * freed_of(ages)));
+}
+
+/* How long the service must be observed before PATH can be judged. */
+static double seconds_needed(const struct path *path, double multiple)
+{
+	const struct cairn_ages *ages = path->ages;
+	return multiple * (freed_of(ages) < freed_enough ? fmax(ages->longest, path->clock->longest) : ages->longest);
 }
 
 void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, const struct cairn_ages_clock *clock, size_t comparisons)
 {
-	/* Below this many standard deviations, a survivor or two means nothing. */
-	static const double suspicious = 2.3;
 	double family = fmax(1, (double)comparisons);
 	struct path path = {.ages = ages, .clock = clock};
 	struct fit fit = {0};
@@ -402,14 +389,15 @@ void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, 
 	double needed = seconds_needed(&path, least_multiple), events = count_events(&path, slots_old, judged_slots);
 	bool early = clock->seconds < needed, doubtful = clock->seconds < needed * doubtful_multiple / least_multiple;
 	if (events >= events_suspicious && !early)
-		fit = fit_laws(&path, doubtful);
+		fit = fit_laws(&path);
 	double chance = trend->chance = fmin(1, family * cairn_law_normal_above(fit.sigmas));
 	if (events < events_suspicious || (!early && fit.sigmas < suspicious)) {
 		trend->verdict = CAIRN_STEADY;
 		trend->confidence = surest_rest(&path) * fmin(1, clock->seconds / fmax(1e-9, needed));
 		return;
 	}
-	early |= doubtful && fit.sigmas_long < least_sigmas_long;
+	bool long_lives = fit.gain_long >= least_gain;
+	early |= (doubtful || long_lives) && fit.gain_never < least_gain;
 	int first = early ? slots_old : first_leaked(&path, fit.weights);
 	if (!early && chance < false_alarm && count_events(&path, first, judged_slots) >= events_least) {
 		judge_leaked(trend, &path, first, chance);
@@ -417,6 +405,8 @@ void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, 
 	}
 	double sigmas = cairn_law_student_quantile(fmax(1e-12, false_alarm / family), 1e6) / fmax(fit.sigmas, 1);
 	double seconds = early ? needed * enough_multiple / least_multiple : clock->seconds * sigmas * sigmas;
+	if (early && long_lives) /* what lives long does so for twice the longest ordinary distribution at least */
+		seconds = fmax(seconds, enough_multiple * 2 * longest_law * clock->seconds);
 	set_rate(trend, &path, first < judged_slots ? first : slots_old, judged_slots);
 	trend->more_hours = (fmax(seconds, 1.1 * clock->seconds) - clock->seconds) / 3600;
 	trend->confidence = 1 - cairn_law_normal_above(fit.sigmas);

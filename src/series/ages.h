@@ -10,14 +10,16 @@
  * of the one before, the longest with a quarter of the observed time. (Such a mixture covers every distribution whose tail gets no thinner,
  * and is heavier than any whose tail does.) The test asks whether such a mixture explains the data, or whether a share that never dies must
  * be added. It uses the likelihood ratio of the two, which follows half a chi-square distribution, because the parameter is at the edge of
- * its range. The probability of any false alarm over all call paths together is held at one in a hundred, as in trend.h.
+ * its range. Objects count from about a twentieth of the time on: a mixture of exponential distributions has its most deaths at age zero,
+ * so it fits the tail of any lifetimes, but not the beginning of those that have a shortest value. The probability of any false alarm over
+ * all call paths together is held at one in a hundred, as in trend.h.
  *
  * Four things look like a leak, but are none. Objects born at the start of the service that stay: births in the first tenth of the time are
  * ignored. Objects born at one moment that stay: births in one sixty-fourth of the time count no more than those in others. Something that
  * filled up and rests: survivors must go on being born until now, except for pauses like earlier ones. And objects that live longer than
- * the service has been observed: a path is judged only if longer distributions, of half to twice the observed time, fit it worse than a
- * leak does, and only once the time is a multiple of the longest lifetimes of the path or, if few of its objects were freed, of the
- * service. Until then it is too early to tell.
+ * the service has been observed: a path is judged only once the time is a multiple of the longest lifetimes of the path or, if few of its
+ * objects were freed, of the service. If distributions of half to twice the observed time add to what ordinary ones and a leak explain, the
+ * leak must also add to what ordinary ones and those explain. Until then it is too early to tell.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_AGES_H
 #define CAIRN_SERIES_AGES_H
@@ -35,6 +37,7 @@ struct cairn_ages {
 	double square[CAIRN_AGE_SLOTS];  /* the sum of the squares of the amount that each stands for */
 	double now;                      /* the amount of all live samples, including those too young to count */
 	uint64_t freed[CAIRN_LIFETIMES]; /* freed samples by lifetime, as in struct cairn_freed */
+	double longest; /* the longest ordinary lifetime, in seconds, as far as known; of a sum, the longest of its paths */
 };
 
 /* The part of the calculation that is the same for all paths of one dump. */
@@ -53,6 +56,9 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds);
 /* Adds a live sample that stands for AMOUNT. */
 void cairn_ages_add(struct cairn_ages *ages, const struct cairn_ages_clock *clock, double age_seconds, double amount);
 void cairn_ages_add_freed(struct cairn_ages *ages, const struct cairn_freed *freed);
+
+/* Notes the longest ordinary lifetime of a path. Call it once all samples are added, before the path is judged or summed up. */
+void cairn_ages_finish(struct cairn_ages *ages, const struct cairn_ages_clock *clock);
 void cairn_ages_sum(struct cairn_ages *to, const struct cairn_ages *more);
 
 /* The longest ordinary lifetime, in seconds: the largest mean of the time still left to objects at some age, if at least LEAST were freed

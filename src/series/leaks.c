@@ -360,9 +360,11 @@ static void set_ages(struct work *work)
 		if (path_of[lives->freed[i].stack] != CAIRN_NONE)
 			cairn_ages_add_freed(&work->ages[path_of[lives->freed[i].stack]], &lives->freed[i]);
 	free(path_of);
-	for (uint32_t path = 0; path < leaks->path_count; path++)
+	for (uint32_t path = 0; path < leaks->path_count; path++) {
+		cairn_ages_finish(&work->ages[path], &work->age_clock);
 		work->age_clock.longest =
 			fmax(work->age_clock.longest, cairn_ages_longest(&work->ages[path], &work->age_clock, freed_least));
+	}
 	leaks->observed_hours = work->age_clock.seconds / 3600;
 	leaks->longest_hours = work->age_clock.longest / 3600;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What Cairn's own engine costs, on each allocator and beside its peers: a malloc and free, a program that does little but allocate,
 # redis-server, a sampled allocation under many frames, the stall of a snapshot, memory. SAMPLER_RUNS (11) is how often programs run.
-# Programs run in turn with the bare one, and the least of each counts: what else the machine does only ever adds.
+# Programs run in turn with the bare one.
 . tests/bench/lib.sh
 library=$PWD/$build/libcairn.so
 cc=${CC:-cc} cxx=${CXX:-c++}
@@ -9,79 +9,72 @@ on=CAIRN_CONF=engine:cairn,enable_heap_profiling:true
 library_of() { ldconfig -p | awk -v name="$1" '$1 ~ "^" name { print $NF; exit }'; }
 heading "Cairn's own engine"
 
-# A malloc and free of 64 bytes.
+# A malloc and free of 64 bytes, in a loop; and frees in an order hostile to caches, where each waits for memory: hostile.c tells how that
+# can be measured at all. Beside the difference of minima stand that of medians, and what bare against bare comes to.
 $cc -O2 tests/bench/pair.c -o "$scratch/pair" -D_GNU_SOURCE -ldl -pthread
+$cc -O2 tests/bench/hostile.c -o "$scratch/hostile" -D_GNU_SOURCE -ldl
+# hostile NAME ARGUMENT...: one row of it, with the libraries in $preloaded
+hostile() {
+	env LD_PRELOAD="$preloaded" $on "$scratch/hostile" "${@:2}" >"$scratch/frees" || { without "$1" 'it could not hold them'; return; }
+	awk -v what="$1" '{ printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s)  medians %+.2f; bare against bare %+.2f, medians %+.2f\n",
+		what, $2, $1, $2 <= 1.5 ? "met" : "NOT MET", $4, $3, $5 }' "$scratch/frees"
+}
 for allocator in glibc libjemalloc.so.2 libtcmalloc_minimal.so; do
 	path=$([ $allocator = glibc ] || library_of $allocator)
 	[ $allocator = glibc ] || [ -n "$path" ] || { without "malloc and free on $allocator" 'not installed'; continue; }
-	for live in 0 32000; do
-		env LD_PRELOAD="$library $path" $on "$scratch/pair" $live >"$scratch/pairs" ||
+	preloaded="$library $path"
+	for live in 100 32000; do
+		env LD_PRELOAD="$preloaded" $on "$scratch/pair" $live >"$scratch/pairs" ||
 			{ without "$live live samples on $allocator" 'it could not hold them'; continue; }
 		awk -v what="malloc and free, $allocator, $live live" '{
 			printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s)\n", what, $2 - $1, $1, $2 - $1 <= 1.5 ? "met" : "NOT MET"
-			printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s)\n", "  frees in an order hostile to caches", $4 - $3, $3,
-				$4 - $3 <= 1.5 ? "met" : "NOT MET" }' "$scratch/pairs"
+		}' "$scratch/pairs"
+		hostile "  frees in an order hostile to caches" $live
+		hostile "  the same, the pointers out of caches too" $live pointers
 	done
 done
 
-# A map of strings: CPU time, in turn with the bare program.
-cat >"$scratch/map.cc" <<'C'
-#include <cstdio>
-#include <map>
-#include <string>
-#include <vector>
-int main()
-{
-	unsigned random = 1;
-	size_t count = 0;
-	for (int round = 0; round < 2; round++) {
-		std::map<std::string, std::vector<int>> map;
-		for (int i = 0; i < 300000; i++) {
-			random = random * 1664525 + 1013904223;
-			map[std::to_string(random >> 4) + "-and-some-more-text"].push_back(i);
-		}
-		count += map.size();
-	}
-	std::printf("%zu\n", count);
-}
-C
-$cxx -O2 -g "$scratch/map.cc" -o "$scratch/map"
-cpu() { python3 -c 'import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN); print(used.ru_utime + used.ru_stime)' "$@"; }
+# CPU time, in pairs with the bare program: what the start adds, as milliseconds for a program that does nothing; and what sampling adds to
+# one that does little but allocate, for seconds, so that the start does not count.
+echo 'int main(void) { return 0; }' >"$scratch/nothing.c"
+$cc -O2 "$scratch/nothing.c" -o "$scratch/nothing"
+$cxx -O2 -g tests/bench/map.cc -o "$scratch/map"
+pairs=$PWD/tests/bench/pairs.py
 # least FILE: the smallest number in it
 least() { sort -g "$1" | head -n 1; }
-# ratio NAME WANTED BARE WITH: of two numbers, against what is wanted ('' for a peer, of which nothing is)
+# ratio NAME WANTED BARE WITH: of two numbers, against what is wanted
 ratio() {
 	awk -v name="$1" -v wanted="$2" -v bare="$3" -v with="$4" 'BEGIN { ratio = with / bare
-		printf "%-52s %6.3f of bare%s\n", name, ratio,
-			wanted == "" ? "" : sprintf("  (wanted at most %s: %s)", wanted, ratio <= wanted ? "met" : "NOT MET") }'
+		printf "%-52s %6.3f of bare  (wanted at most %s: %s)\n", name, ratio, wanted, ratio <= wanted ? "met" : "NOT MET" }'
 }
-# compare NAME WANTED BARE... -- COMMAND...: CPU time of the second against that of the first
+# compare NAME WANTED PAIRS BARE... -- COMMAND...: CPU time of the second against that of the first; WANTED is '' for a peer, of which
+# nothing is
 compare() {
-	local name=$1 wanted=$2 bare=()
-	shift 2
-	while [ "$1" != -- ]; do bare+=("$1"); shift; done
-	shift
-	rm -f "$scratch/bare" "$scratch/with"
-	for _ in $(seq "${SAMPLER_RUNS:-11}"); do
-		cpu "${bare[@]}" >>"$scratch/bare"
-		cpu "$@" >>"$scratch/with"
-	done
-	ratio "$name" "$wanted" "$(least "$scratch/bare")" "$(least "$scratch/with")"
+	python3 "$pairs" "${@:3}" >"$scratch/ratio" || { without "$1" 'it failed'; return; }
+	awk -v name="$1" -v wanted="$2" '{ printf "%-52s %6.3f of bare%s  (quartiles %.3f and %.3f; bare %.2f s)\n", name, $1,
+		wanted == "" ? "" : sprintf("  (wanted at most %s: %s)", wanted, $1 <= wanted ? "met" : "NOT MET"), $2, $3, $4 / 1000 }' "$scratch/ratio"
+}
+# starts NAME COMMAND...: milliseconds of CPU time that the start of a program with COMMAND adds to that of the bare one
+starts() {
+	python3 "$pairs" $((${SAMPLER_RUNS:-11} * 4)) ./nothing -- "${@:2}" ./nothing >"$scratch/ratio" || { without "$1" 'it failed'; return; }
+	awk -v name="$1" '{ printf "%-52s %+6.2f ms over %5.2f ms of CPU time\n", name, $5, $4 }' "$scratch/ratio"
 }
 cd "$scratch"
-compare 'map of strings, a sample every 512 KiB' 1.02 ./map -- env LD_PRELOAD="$library" $on,period:512K ./map
-compare 'map of strings, a sample every 16 KiB' 1.10 ./map -- env LD_PRELOAD="$library" $on,period:16K ./map
+starts 'start of a program that does nothing' LD_PRELOAD="$library" $on
+starts '  the same, not sampling' LD_PRELOAD="$library" CAIRN_CONF=engine:cairn
+starts '  the same by cairn run' "$cairn" run -o nothing.heap --
+runs=${SAMPLER_RUNS:-11} rounds=6
+compare 'map of strings, a sample every 512 KiB' 1.02 "$runs" ./map $rounds -- LD_PRELOAD="$library" $on,period:512K ./map $rounds
+compare 'map of strings, a sample every 16 KiB' 1.10 "$runs" ./map $rounds -- LD_PRELOAD="$library" $on,period:16K ./map $rounds
 jemalloc=$(library_of libjemalloc.so.2) tcmalloc=$(library_of libtcmalloc.so)
-# peer NAME LIBRARY VARIABLE: the library with that variable set, against the library alone
-peer() { [ -z "$2" ] || compare "$1" '' env LD_PRELOAD="$2" ./map -- env LD_PRELOAD="$2" "$3" ./map; }
+# peer NAME LIBRARY VARIABLE [PAIRS]: the library with that variable set, against the library alone
+peer() { [ -z "$2" ] || compare "$1" '' "${4:-5}" LD_PRELOAD="$2" ./map 3 -- LD_PRELOAD="$2" "$3" ./map 3; }
 peer "  jemalloc's profiler, 512 KiB" "$jemalloc" MALLOC_CONF=prof:true
 peer "  jemalloc's profiler, 16 KiB" "$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:14
 peer "  tcmalloc's sampling, 512 KiB" "$tcmalloc" TCMALLOC_SAMPLE_PARAMETER=524288
-SAMPLER_RUNS=1 peer "  gperftools' heap profiler" "$tcmalloc" HEAPPROFILE="$scratch/gperf"
+peer "  gperftools' heap profiler" "$tcmalloc" HEAPPROFILE="$scratch/gperf" 1
 if command -v heaptrack >/dev/null; then
-	SAMPLER_RUNS=1 compare '  heaptrack' '' ./map -- heaptrack ./map
+	compare '  heaptrack' '' 1 ./map -- heaptrack ./map
 else
 	without '  heaptrack' 'not installed'
 fi

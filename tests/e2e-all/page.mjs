@@ -414,6 +414,49 @@ for (const [what, options] of Object.entries({
 	await hostile.context().close();
 }
 {
+	/* All that one dump knows. */
+	const page = await open("known", {}, "#tab=churn"), cells = (selector) => page.locator(selector).evaluateAll((list) => list.map((cell) => cell.textContent));
+	ok((await page.locator("#panel-churn").isVisible()) && (await page.locator("#tab-churn").getAttribute("aria-selected")) === "true", "an address leads to churn");
+	const heads = await cells("#panel-churn thead th"), names = await cells("#panel-churn tbody th");
+	ok(heads.join() === "Bytes/s,Objects/s,Median life,Within 1 ms,Freed elsewhere,Call path" && ["open_request", "hand_over", "hold_spike"].every((name) => names.includes(name)),
+		"which has a row for each call path that frees", [heads, names]);
+	const handed = await page.locator("#panel-churn tbody tr", {hasText: "hand_over"}).locator("td").evaluateAll((list) => list.map((cell) => cell.textContent));
+	ok(/[KM]iB$/.test(handed[0]) && / [µm]s$/.test(handed[2]) && /^(9\d\.\d|100) %$/.test(handed[4]), "with rate, lifetime and who freed", handed);
+	await page.locator("#panel-churn tbody button", {hasText: "hand_over"}).click();
+	ok((await text(page, "#detail-name")) === "hand_over" && (await page.evaluate(() => metric.type)) === "alloc_space" && (await place(page, "main")), "and leads to who allocates there",
+		[await text(page, "#detail-name"), await hash(page)]);
+	await page.locator("#tab-bill").click();
+	ok(/resident/.test(await text(page, "#panel-bill")) && /mapped by the service itself/.test(await text(page, "#panel-bill")) && /the process has ended/.test(await text(page, "#panel-bill")),
+		"the bill of the last moment is there", await text(page, "#panel-bill"));
+	ok(/last moment of the process: killed by signal 9/.test(await text(page, "#warnings")), "and its cause", await text(page, "#warnings"));
+	ok(await page.evaluate(() => document.getElementById("history").shadowRoot.querySelectorAll("svg path.resident").length > 0), "and memory up to then, as a chart");
+	const small = await open("small", {}, "#tab=churn"), ground = (one) => one.evaluate(() => getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.body).color);
+	ok((await ground(page)) === (await ground(small)), "whose style stays with it", [await ground(page), await ground(small)]);
+	ok((await small.locator("#tab-churn").isHidden()) && (await small.locator("#tab-bill").isHidden()) && (await small.locator("#panel-functions").isVisible()),
+		"a page that knows nothing of this has no such tabs, and its address shows the functions");
+	ok((await text(small, "#tab-sizes")) === "Object sizes" && (await text(page, "#tab-sizes")) === "Sizes and ages", "nor ages");
+	await small.context().close();
+	await page.goto(page.url().replace(/#.*/, "#tab=sizes"));
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	ok(await shows(page, "#ages", "1 s to 10 s"), "there are ages", await text(page, "#panel-sizes"));
+	for (const [kind, name, words] of [["peak", "hold_spike", "memory at the peak"], ["slack", "hold_loose", "slack"], ["mapped", "map_cache", "memory mapped by the service itself in 1 piece"]]) {
+		await page.locator(`[data-kind-of="${kind}"]`).click();
+		const whole = (await place(page, "everything")).width, box = await place(page, name);
+		ok(box && box.width > 0.4 * whole && (await text(page, "#total")).includes(words), `the picture shows ${kind}`, [box, whole, await text(page, "#total")]);
+	}
+	ok((await page.locator('[data-kind-of="fragmentation"]').isHidden()), "what the dump does not know cannot be chosen");
+	ok(page.problems.length === 0, "nothing went wrong", page.problems);
+	await page.context().close();
+	const alive = await open("alive");
+	await alive.locator('[data-kind-of="fragmentation"]').click();
+	ok((await place(alive, "hold_sparse")).width > 0.8 * (await place(alive, "everything")).width && (await alive.locator("#history").count()) === 0, "of a process that runs there is fragmentation, and no end");
+	await alive.context().close();
+	const phone = await open("known", {viewport: {width: 360, height: 740}, deviceScaleFactor: 3, hasTouch: true, isMobile: true}, "#tab=churn");
+	ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "all of it fits on a phone", await phone.evaluate(() => document.documentElement.scrollWidth));
+	await phone.context().close();
+}
+{
 	const page = await open("deep");
 	ok((await page.evaluate(() => livePage.picture.rows.length)) === 4001, "a stack 4,000 deep has all its rows");
 	await page.evaluate(() => { document.getElementById("scroller").scrollTop = 1e9; });

@@ -62,6 +62,23 @@ sed -i '/^# cairn smaps.rss/d' "$(ls -v "$scratch"/ended/* | tail -n 1)"
 cp "$scratch/hostile.folded" "$scratch/later.folded"
 touch -d '+1 hour' "$scratch/later.folded"
 "$cairn" timeline "$scratch/hostile.folded" "$scratch/later.folded" -o "$scratch/hostile-film.html" 2>/dev/null
+# The last moment of a service that Cairn's engine sampled, of which there is more to see than stacks.
+cc -O1 -g -w -D_GNU_SOURCE -Iinclude tests/e2e/kinds-host.c -o "$scratch/kinds" -pthread -Wl,--no-as-needed -ljemalloc
+mkdir "$scratch/kept" "$scratch/run"
+export XDG_RUNTIME_DIR=$scratch/run
+LD_PRELOAD=$PWD/${CAIRN_BUILD:-build}/libcairn.so CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:8K "$scratch/kinds" 3000 >"$scratch/kinds.out" 2>&1 &
+pid=$!
+children+=($pid)
+wait_for 30 "$cairn" status $pid
+"$cairn" watch --start false --grow 1T -o "$scratch/kept" $pid >/dev/null 2>&1 &
+watcher=$!
+children+=($watcher)
+wait_for 120 grep -q ready "$scratch/kinds.out"
+"$cairn" html $pid -o "$scratch/alive.html" 2>/dev/null
+kill -9 $pid
+wait $pid 2>/dev/null
+wait $watcher
+"$cairn" html "$(ls "$scratch"/kept/*-last.heap)" -o "$scratch/known.html" 2>/dev/null
 million=$PWD/${CAIRN_BUILD:-build}/bench/million.heap
 mkdir -p "${million%/*}"
 [ -s "$million" ] || python3 tests/bench/make-dump.py "$million" 1000000 12

@@ -264,6 +264,8 @@ const faint = (page) => page.evaluate(() => {
 	ok(/remember_session/.test(await text(saved, "#functions")) && /What keeps growing/.test(await text(saved, "#glance")), "Save writes the page as one file", await text(saved, "#glance"));
 	ok((await saved.locator("#timeline").isVisible()) && /dumps in .*; this page holds the one of/.test(await text(saved, "#range-text"))
 		&& (await saved.locator("#chart [data-layer]").count()) > 0 && (await saved.locator("#range-from").isHidden()), "with the timeline", await text(saved, "#range-text"));
+	await saved.locator("#tab-churn").click();
+	ok((await saved.locator("#panel-churn tbody tr").count()) > 0, "and with churn", await text(saved, "#panel-churn"));
 	await page.locator("#more-button").click();
 	await page.locator('[data-live="cpu"]').click();
 	ok(await until(page, () => /CPU time/.test(document.getElementById("moment").textContent), null, 60000), "ten seconds of CPU are a picture", await text(page, "#moment"));

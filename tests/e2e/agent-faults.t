@@ -6,7 +6,7 @@ need redis-server curl python3 cc
 cc=${CC:-cc}
 export MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_TOOL=$stand_in CAIRN_SOCKETS=$sockets
 
-ask() { local pid=$1 path=$2; shift 2; curl -s --max-time 20 --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
+ask() { local pid=$1 path=$2; shift 2; curl -s --max-time 120 --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
 sampled() { snapshot_has_samples "$2" --unix-socket "$sockets/$1.sock" http://localhost/pprof/heap; }
 start() { local name=$1; shift; LD_PRELOAD=$library "$@" >"$scratch/$name.out" 2>&1 & pid=$!; children+=($pid); }
 alive() { kill -0 "$1" 2>/dev/null; ok $? "$2"; }
@@ -122,11 +122,12 @@ fi
 start nofile "$scratch/host" nofile
 wait_for 30 grep -q full "$scratch/nofile.out"
 alive $pid "RLIMIT_NOFILE reached: the host goes on"
-ticks() { awk '{print $14 + $15}' "/proc/$1/stat"; }
+# The threads of the agent alone: the host allocates all the while, the longer the slower the machine is.
+ticks() { cat "/proc/$1"/task/*/stat | awk '/\(cairn/ { sub(/.*\) /, ""); sum += $12 + $13; found = 1 } END { print found ? sum : "none" }'; }
 before=$(ticks $pid)
 curl -s --max-time 2 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/status >/dev/null
 sleep 1 # what is measured: the time it uses meanwhile
-[ $(($(ticks $pid) - before)) -lt 100 ]
+[ "$before" != none ] && [ $(($(ticks $pid) - before)) -lt 100 ]
 ok $? "and the agent does not spin on the connection it cannot accept"
 
 if [ "$(id -u)" = 0 ]; then
@@ -159,7 +160,7 @@ if [ "$(id -u)" = 0 ]; then
 	children+=($worker)
 	wait_for 30 test -S "/tmp/cairn-65534/$worker.sock"
 	ok $? "a child that becomes another user after fork has a socket in that user's folder"
-	is "$(curl -s --max-time 20 --unix-socket "/tmp/cairn-65534/$worker.sock" 'http://localhost/cairn/status?format=text' | head -n 1)" "pid: $worker" "which answers"
+	is "$(curl -s --max-time 120 --unix-socket "/tmp/cairn-65534/$worker.sock" 'http://localhost/cairn/status?format=text' | head -n 1)" "pid: $worker" "which answers"
 	kill $pid $worker
 	$cc -w -O1 -Iinclude -o "$scratch/embedded" -x c - -x none "$library" -Wl,-rpath,"$scratch" <<'C'
 #include <cairn.h>

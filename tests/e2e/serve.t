@@ -346,7 +346,7 @@ serve dumps
 wait_for 30 dumps_are 3
 get /api/page >metrics.html
 python3 "$root/tests/e2e/read-page.py" metrics.html >metrics.json
-for what in peak:peak_space slack:slack_space; do
+for what in peak:peak_space slack:slack_space alloc:alloc_space; do
 	"$cairn" top --json "--${what%:*}" dumps/3.heap >top.json
 	is "$(python3 -c 'import json, sys
 page, top = json.load(open("metrics.json"))["values"][sys.argv[1]], json.load(open("top.json"))["total"]
@@ -357,6 +357,16 @@ is "$(python3 -c 'import json
 page, top = json.load(open("metrics.json"))["ages"], json.load(open("top.json"))["total"]
 print(top > 0 and abs(sum(bytes for age, bytes in page.items() if int(age) >= 2) - top) <= 20 + 1e-6 * top)')" True 'and ages as --older does'
 is "$(python3 -c 'import json; print(json.load(open("metrics.json"))["sizes"].get("12", 0) > 0)')" True 'and knows how large sessions are'
+"$cairn" churn --fold-wrappers --json dumps/3.heap >churn.json
+"$cairn" rss --json dumps/3.heap >rss.json
+is "$(python3 -c 'import json
+facts, churn, rss = json.load(open("metrics.json"))["facts"], json.load(open("churn.json")), json.load(open("rss.json"))
+print(len(churn["rows"]) > 0 and facts["churn"]["rows"] == churn["rows"][:60], rss["total"] > 0 and facts["bill"]["lines"] == rss["lines"])')" \
+	'True True' 'a saved page has churn and the bill of the newest dump'
+get "/api/page?at=$(get '/api/series?since=0' | field points.0.id)" >early.html
+python3 "$root/tests/e2e/read-page.py" early.html >early.json
+is "$(python3 -c 'import json; facts = json.load(open("early.json"))["facts"]; print("churn" in facts, "bill" in facts)')" 'False False' \
+	'and one of an earlier dump has neither'
 holds 'a folder has its process' wait_for 30 dumps_are 3
 is "$(get /api/processes | field processes.0.state) $(get /api/processes | field processes.0.program)" 'dumps leaky-service' 'by what its dumps say'
 key=$(get /api/processes | field processes.0.process)

@@ -1,94 +1,99 @@
-/* filter.c - setting and clearing the bits.
+/* filter.c - entering samples and taking them out.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/filter.h"
-
-#include "base/pages.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-enum { bits_per_sample = 16, word_bits = 64, least_words = 64, most_words = 1 << 20, count_most = 15 };
+enum {
+	word_bits = 32,
+	count_most = 15,
+	small_words = 1 << 10, /* 8 KiB, */
+	small_live = small_words * word_bits / 64, /* until one other address in 64 is taken for a sample */
+	bits_per_slot = 16, /* of the ledger, in the large part */
+};
 
-static _Atomic uint64_t nothing[1];
-_Atomic uint64_t *cairn_filter_words = nothing;
-uint64_t cairn_filter_mask;
+_Atomic uint64_t cairn_filter_words[CAIRN_FILTER_WORDS] __attribute__((aligned(4096)));
+_Atomic uint64_t cairn_filter_mask;
 
-/* For each word of the filter a word of counts. Four bits of it say how many samples have one of the four bits at the same place in the
- * filter, which are cleared when none has. A count that has reached its end stays there. */
-static _Atomic uint64_t *counts;
+static uint64_t large_mask;
+static _Atomic bool is_large; /* samples are entered in the large part only */
 
-static size_t size_of_words(void)
+void cairn_filter_open(size_t samples)
 {
-	return (cairn_filter_mask + 1) * sizeof(uint64_t);
+	size_t words = small_words;
+	if (large_mask) /* in a forked child, whose ledger is as large as its parent's */
+		return;
+	while (words < samples * bits_per_slot / word_bits && words < CAIRN_FILTER_WORDS)
+		words *= 2;
+	large_mask = words - 1;
+	atomic_store(&cairn_filter_mask, small_words - 1);
 }
 
-static void *map(size_t size)
+/* Where the count of the four bits is that BIT belongs to. */
+static unsigned count_at(unsigned bit)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return memory == MAP_FAILED ? NULL : memory;
+	return word_bits + (bit & ~3u);
 }
 
-bool cairn_filter_open(size_t samples)
+static unsigned get_count(uint64_t word, unsigned bit)
 {
-	if (counts)
-		return true;
-	size_t count = least_words;
-	while (count < samples * bits_per_sample / word_bits && count < most_words)
-		count *= 2;
-	_Atomic uint64_t *words = map(count * sizeof *words), *map_of_counts = map(count * sizeof *counts);
-	if (!words || !map_of_counts) {
-		cairn_pages_unmap(words, count * sizeof *words);
-		cairn_pages_unmap(map_of_counts, count * sizeof *counts);
-		return false;
+	return word >> count_at(bit) & count_most;
+}
+
+/* A count that has reached its end stays there. */
+static uint64_t with_one(uint64_t word, unsigned bit)
+{
+	return (word | UINT64_C(1) << bit) + (get_count(word, bit) < count_most ? UINT64_C(1) << count_at(bit) : 0);
+}
+
+static uint64_t without_one(uint64_t word, unsigned bit)
+{
+	unsigned count = get_count(word, bit);
+	if (count == 0 || count == count_most)
+		return word;
+	return (count > 1 ? word : word & ~(UINT64_C(15) << (bit & ~3u))) - (UINT64_C(1) << count_at(bit));
+}
+
+static void change(uint64_t key, uint64_t (*changed)(uint64_t word, unsigned bit))
+{
+	uint64_t hash = cairn_filter_hash(key), masks[] = {small_words - 1, large_mask};
+	for (unsigned i = atomic_load_explicit(&is_large, memory_order_acquire); i < 2; i++) {
+		_Atomic uint64_t *word = cairn_filter_word(hash, masks[i]);
+		uint64_t before = atomic_load_explicit(word, memory_order_relaxed);
+		while (!atomic_compare_exchange_weak(word, &before, changed(before, hash & 31)))
+			;
 	}
-	counts = map_of_counts;
-	cairn_filter_words = words; /* nobody looks yet: relocations are changed after this */
-	cairn_filter_mask = count - 1;
-	return true;
-}
-
-/* The place of the four bits that BIT belongs to, and of their count. */
-static unsigned four_of(unsigned bit)
-{
-	return bit & ~3u;
-}
-
-static unsigned get_count(uint64_t counts_of_word, unsigned bit)
-{
-	return counts_of_word >> four_of(bit) & count_most;
 }
 
 void cairn_filter_add(uint64_t key)
 {
-	unsigned bit = cairn_filter_bit(key);
-	_Atomic uint64_t *count = &counts[cairn_filter_word(key)];
-	uint64_t before = atomic_load(count);
-	while (get_count(before, bit) < count_most && !atomic_compare_exchange_weak(count, &before, before + (UINT64_C(1) << four_of(bit))))
-		;
-	atomic_fetch_or(&cairn_filter_words[cairn_filter_word(key)], UINT64_C(1) << bit);
+	change(key, with_one);
 }
 
 void cairn_filter_remove(uint64_t key)
 {
-	unsigned bit = cairn_filter_bit(key);
-	uint64_t four = UINT64_C(15) << four_of(bit);
-	_Atomic uint64_t *count = &counts[cairn_filter_word(key)], *word = &cairn_filter_words[cairn_filter_word(key)];
-	uint64_t before = atomic_load(count);
-	do {
-		if (get_count(before, bit) == 0 || get_count(before, bit) == count_most)
-			return;
-	} while (!atomic_compare_exchange_weak(count, &before, before - (UINT64_C(1) << four_of(bit))));
-	if (get_count(before, bit) > 1)
+	change(key, without_one);
+}
+
+/* First where frees look, then where samples are entered: a thread that is handed an object whose sample was entered in the large part only
+ * sees both, so it never looks for it where it is not. */
+void cairn_filter_grow(uint64_t live)
+{
+	if (live <= small_live || atomic_load_explicit(&is_large, memory_order_relaxed))
 		return;
-	atomic_fetch_and(word, ~four);
-	if (get_count(atomic_load(count), bit) > 0) /* another came in between */
-		atomic_fetch_or(word, four);
+	atomic_store(&cairn_filter_mask, large_mask);
+	atomic_store(&is_large, true);
 }
 
 void cairn_filter_clear(void)
 {
-	if (!counts)
+	void *words = (void *)(uintptr_t)cairn_filter_words;
+	size_t size = (large_mask + 1) * sizeof cairn_filter_words[0];
+	if (!large_mask)
 		return;
-	memset((void *)(uintptr_t)cairn_filter_words, 0, size_of_words());
-	madvise((void *)(uintptr_t)counts, size_of_words(), MADV_DONTNEED);
+	if (madvise(words, size, MADV_DONTNEED) != 0) /* pages that are larger than usual */
+		memset(words, 0, size);
+	atomic_store(&is_large, false);
+	atomic_store(&cairn_filter_mask, small_words - 1);
 }

@@ -166,9 +166,11 @@ CAIRN_SAMPLER_CODE static void record_sample(uint64_t key, struct cairn_ledger_s
 	sample->thread = number_of(thread, sample->birth_ns);
 	sample->stack = find_stack(function, &frames);
 	sample->objects = cairn_record_objects(sample->size, sample->period);
+	cairn_filter_add(key); /* first: once it is in the ledger another thread may take it out of both */
 	bool replaced, recorded = cairn_record_sample(record, key, sample, &replaced);
-	if (recorded && !replaced)
-		cairn_filter_add(key);
+	if (!recorded || replaced)
+		cairn_filter_remove(key);
+	cairn_filter_grow(atomic_load_explicit(&record->header->live, memory_order_relaxed));
 	if ((thread->samples & (measured_each - 1)) == 0) {
 		atomic_fetch_add_explicit(&cairn_sampling.measured_ns, (uint64_t)(cairn_clock_ns() - sample->birth_ns),
 					  memory_order_relaxed);

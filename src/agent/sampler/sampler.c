@@ -153,10 +153,7 @@ static bool open_ledger(struct cairn_error *error)
 		sampler.file = NULL; /* what is there stays for somebody to look at */
 	if (!sampler.file && !cairn_record_open(&record, sampler.ledger_bytes, error))
 		return false;
-	if (!cairn_filter_open(record.sample_mask + 1)) {
-		cairn_record_close(&record);
-		return cairn_fail_errno(error, "no memory for the sampler's filter");
-	}
+	cairn_filter_open(record.sample_mask + 1);
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
 	cairn_heap_names(record.header);

@@ -86,8 +86,8 @@ void cairn_check_dump_ages(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		return;
 	if (profile->has_ages)
 		cairn_finding_say(finding, CAIRN_RIGHT,
-				  "ages and slack%s%s%s%s are known: 'cairn leaks' judges this one dump; --older, --younger, --slack%s%s%s%s show "
-				  "the rest",
+				  "ages and slack%s%s%s%s are known: 'cairn leaks' judges this one dump; --older, --younger, --slack%s%s%s%s "
+				  "show the rest",
 				  profile->freed_bytes > 0 ? ", lifetimes" : "", profile->has_peak ? ", the peak" : "",
 				  profile->has_slabs ? ", how full slabs are" : "", profile->has_mapped ? ", mappings by the service" : "",
 				  profile->has_peak ? ", --peak" : "", profile->has_slabs ? ", --fragmentation" : "",

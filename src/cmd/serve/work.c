@@ -8,10 +8,10 @@
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
+#include "cmd/serve/newest.h"
 #include "cmd/serve/pyroscope.h"
 #include "page/history.h"
 #include "profile/read.h"
-#include "report/churn.h"
 #include "report/list.h"
 #include "series/timeline.h"
 
@@ -256,43 +256,6 @@ static void free_course(struct course *course, const struct cairn_page_options *
 	cairn_arena_free(&course->arena);
 }
 
-/* Appends what is freed again according to DUMP, the newest of the process. */
-static bool write_churn(const struct job *job, struct cairn_bytes dump, struct cairn_buffer *out, struct cairn_error *error)
-{
-	struct cairn_profile profile;
-	struct cairn_view view = {0};
-	const struct cairn_read_options reading = {.with_freed = true};
-	cairn_profile_init(&profile);
-	bool good = (dump.length > 0 || cairn_fail(error, "no dump yet")) &&
-		    cairn_profile_read(&profile, dump, "the newest dump", &reading, error) &&
-		    (profile.freed ||
-		     cairn_fail(error, "the dump does not say what was freed; dumps of Cairn's own engine do (engine:cairn)"));
-	if (good) {
-		cairn_source_name(&profile, &job->process->serve->options->source);
-		good = cairn_view_make(&view, &profile, &(struct cairn_view_options){.fold_wrappers = true}, error);
-	}
-	if (good && !cairn_churn_page(&view, out))
-		cairn_buffer_text(out, "{\"version\":1,\"seconds\":null,\"rows\":[]}");
-	cairn_view_free(&view);
-	cairn_profile_free(&profile);
-	return good;
-}
-
-/* What only the newest dump has, if that is what the page shows. Under the heavy lock. */
-static void describe_newest(const struct job *job, const struct cairn_work_tree *tree, struct cairn_buffer *churn,
-			    struct cairn_buffer *bill)
-{
-	struct cairn_serve_process *process = job->process;
-	if (tree->base || process->history.count == 0 || tree->at != process->history.points[process->history.count - 1].id)
-		return;
-	pthread_mutex_lock(&process->serve->lock);
-	bool has_freed = process->has_freed;
-	cairn_buffer_append(bill, process->bill.data, process->bill.length);
-	pthread_mutex_unlock(&process->serve->lock);
-	if (has_freed && !write_churn(job, cairn_buffer_bytes(&process->newest), churn, &(struct cairn_error){{0}}))
-		churn->length = 0;
-}
-
 static bool make_page(struct job *job, struct cairn_error *error)
 {
 	struct shown shown;
@@ -305,7 +268,7 @@ static bool make_page(struct job *job, struct cairn_error *error)
 	struct cairn_page_options options = {.state = state[0] ? state : NULL};
 	if (good) {
 		describe_course(&course, &job->process->history, &shown.tree, &options);
-		describe_newest(job, &shown.tree, &churn, &bill);
+		cairn_newest_describe(job->process, shown.tree.at, shown.tree.base, &churn, &bill);
 		options.churn = cairn_buffer_bytes(&churn);
 		options.bill = cairn_buffer_bytes(&bill);
 		cairn_response_start(response, 200, "text/html; charset=utf-8");
@@ -360,17 +323,13 @@ static bool list_source(struct job *job, struct cairn_error *error)
 static bool make_churn(struct job *job, struct cairn_error *error)
 {
 	struct cairn_response *response = &job->exchange->response;
-	struct cairn_buffer dump = cairn_buffer(SIZE_MAX), churn = cairn_buffer(SIZE_MAX);
-	pthread_mutex_lock(&job->process->heavy);
-	cairn_buffer_append(&dump, job->process->newest.data, job->process->newest.length);
-	pthread_mutex_unlock(&job->process->heavy);
-	bool good = write_churn(job, cairn_buffer_bytes(&dump), &churn, error);
+	struct cairn_buffer churn = cairn_buffer(SIZE_MAX);
+	bool good = cairn_newest_churn(job->process, &churn, error);
 	if (good) {
 		cairn_response_start(response, 200, json_type);
 		cairn_buffer_append(&response->body, churn.data, churn.length);
 	}
 	cairn_buffer_free(&churn);
-	cairn_buffer_free(&dump);
 	return good;
 }
 

@@ -29,7 +29,8 @@ static bool page_of(size_t letters, size_t freed, struct cairn_buffer *out)
 	fixture.profile.freed = cairn_array_zero(paths, sizeof *fixture.profile.freed);
 	fixture.profile.freed_count = paths;
 	for (size_t i = 0; i < freed; i++)
-		fixture.profile.freed[i] = (struct cairn_freed){.samples = 4, .objects = 8, .bytes = 1000 + i, .elsewhere = 1, .lifetimes = {2, 2}};
+		fixture.profile.freed[i] =
+			(struct cairn_freed){.samples = 4, .objects = 8, .bytes = 1000 + i, .elsewhere = 1, .lifetimes = {2, 2}};
 	out->length = 0;
 	bool any = cairn_churn_page(&fixture.view, out);
 	free(name);

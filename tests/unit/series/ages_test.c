@@ -36,7 +36,9 @@ static void add_births(struct cairn_ages *ages, const struct cairn_ages_clock *c
 static struct cairn_trend judge(const struct cairn_ages *ages, const struct cairn_ages_clock *clock)
 {
 	struct cairn_trend trend;
-	cairn_ages_judge(&trend, ages, clock, paths);
+	struct cairn_ages whole = *ages;
+	cairn_ages_finish(&whole, clock);
+	cairn_ages_judge(&trend, &whole, clock, paths);
 	return trend;
 }
 
@@ -120,6 +122,79 @@ static void test_kinds(void)
 	ok(fabs(judge(&both, &clock).per_hour / truth - 2) < 0.1, "two that are added up grow twice as fast");
 }
 
+/* BIRTHS, of which each lives for as long as LIFETIME says; at all times alike. */
+static void add_lives(struct cairn_ages *ages, const struct cairn_ages_clock *clock, size_t births, double (*lifetime)(void))
+{
+	for (size_t i = 0; i < births; i++) {
+		double at = observed * drand48(), lived = lifetime();
+		if (at + lived > observed)
+			cairn_ages_add(ages, clock, observed - at, 512e3);
+		else
+			ages->freed[(int)fmin(31, fmax(0, ilogb(fmax(1, lived * 1e9)) - 13))]++;
+	}
+}
+
+static double quick(void)
+{
+	return -observed / 100 * log(1 - drand48());
+}
+
+static double half_of_the_time(void)
+{
+	return -observed / 2 * log(1 - drand48());
+}
+
+static double all_of_the_time(void)
+{
+	return -observed * log(1 - drand48());
+}
+
+/* A Pareto distribution with a mean of a sixth of the time: none lives shorter than an eighteenth, and some far longer. */
+static double heavy(void)
+{
+	return observed / 18 * pow(1 - drand48(), -1 / 1.5);
+}
+
+/* Objects that live about as long as the service was observed are no leak. How many of 20 dumps say they are? */
+static int count_growing(size_t births, double (*lifetime)(void), size_t quick_births)
+{
+	int growing = 0;
+	for (int dump = 0; dump < 20; dump++) {
+		struct cairn_ages_clock clock;
+		struct cairn_ages ages = {0};
+		cairn_ages_clock_make(&clock, observed);
+		add_lives(&ages, &clock, births, lifetime);
+		add_lives(&ages, &clock, quick_births, quick);
+		growing += judge(&ages, &clock).verdict == CAIRN_GROWING;
+	}
+	return growing;
+}
+
+static void test_long_lives(void)
+{
+	int growing = count_growing(600, half_of_the_time, 100000);
+	is_int(growing, 0, "a few objects in a path that live for half of the time are no leak, though nearly all live shorter");
+	growing = count_growing(1200, all_of_the_time, 200000);
+	is_int(growing, 0, "and neither are those that live for as long as was observed");
+	growing = count_growing(20000, heavy, 0);
+	is_int(growing, 0, "a heavy tail is none, also if no life is short");
+
+	struct cairn_ages_clock clock;
+	struct cairn_ages slow = {0}, other = {0};
+	struct cairn_trend trend;
+	cairn_ages_clock_make(&clock, observed);
+	add_births(&slow, &clock, 0, 1, 200);
+	slow.freed[ilogb(observed / 2 * 1e9) - 13] = 60;
+	add_lives(&other, &clock, 100000, quick);
+	cairn_ages_finish(&slow, &clock);
+	cairn_ages_finish(&other, &clock);
+	is_int(judge(&slow, &clock).verdict, CAIRN_TOO_EARLY, "where some live for half of the time, it is too early");
+	cairn_ages_sum(&other, &slow);
+	cairn_ages_judge(&trend, &other, &clock, paths);
+	ok(slow.longest > observed / 4 && other.longest == slow.longest && trend.verdict == CAIRN_TOO_EARLY,
+	   "and still is in a sum with many short lives, whose longest is that of its slowest path");
+}
+
 static void test_edges(void)
 {
 	struct cairn_ages_clock clock;
@@ -155,6 +230,7 @@ int main(void)
 	srand48(20240917);
 	test_populations();
 	test_kinds();
+	test_long_lives();
 	test_edges();
 	return tap_done();
 }

@@ -1,6 +1,5 @@
 /* record_test.c - the ledger under one thread and under many, and what a reader finds in it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/sampler/filter.h"
 #include "agent/sampler/history.h"
 #include "agent/sampler/record.h"
 #include "base/pages.h"
@@ -286,47 +285,6 @@ static void test_dump(void)
 	cairn_record_clear(&record, forget);
 }
 
-enum { filter_slots = 65536, filter_live = 32000, filter_asked = 100000 };
-
-static uint64_t next_address(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return UINT64_C(0x7f0000000000) + (*state >> 32 << 4);
-}
-
-/* FIRST and STEP make the addresses of live samples; what frees of other addresses find. */
-static void test_selective(const char *what, uint64_t first, uint64_t step, unsigned one_in)
-{
-	unsigned missing = 0, wrong = 0, left = 0;
-	uint64_t state = 1, random = 7;
-	for (uint64_t i = 0; i < filter_live; i++)
-		cairn_filter_add(step ? first + i * step : next_address(&random));
-	random = 7;
-	for (uint64_t i = 0; i < filter_live; i++)
-		missing += !cairn_filter_has(step ? first + i * step : next_address(&random));
-	ok(missing == 0, "%s: what was added is always found", what);
-	for (uint64_t i = 0; i < filter_asked; i++)
-		wrong += cairn_filter_has(next_address(&state));
-	ok(wrong < filter_asked / one_in, "%s: of other addresses less than one in %u: %u of %d", what, one_in, wrong, filter_asked);
-	random = 7;
-	for (uint64_t i = 0; i < filter_live; i++)
-		cairn_filter_remove(step ? first + i * step : next_address(&random));
-	random = 7;
-	for (uint64_t i = 0; i < filter_live; i++)
-		left += cairn_filter_has(step ? first + i * step : next_address(&random));
-	ok(left == 0, "%s: once all are removed nothing is left", what);
-}
-
-static void test_filter(void)
-{
-	ok(!cairn_filter_has(0x1234560), "an empty filter has nothing");
-	cairn_filter_open(filter_slots);
-	test_selective("addresses anywhere", 0, 0, 30);
-	test_selective("mapped objects, one behind the other", 0x7f1234567010, (1536 << 10) + 4096, 30);
-	test_selective("objects at large powers of two", 0x7e0000000000, 2 << 20, 30);
-	test_selective("sampled every one", 0x555555556010, 64, 25);
-}
-
 int main(void)
 {
 	struct cairn_error error;
@@ -339,7 +297,6 @@ int main(void)
 	test_history();
 	test_full();
 	test_many_threads();
-	test_filter();
 	cairn_record_close(&record);
 	return tap_done();
 }
