@@ -1,7 +1,7 @@
 /* kinds-host.c - a host with some of everything that Cairn's engine records: what leaks, what is freed again, here and by another thread,
  * what was there at the peak only, what is mapped past the allocator, slack, and slabs that are nearly empty. Prints `ready` after the
- * milliseconds that it is given, and goes on. If it is given targets after that, it asks its own agent for each of them first, through the C
- * API, and writes the answers to files of the working folder, called by their numbers.
+ * milliseconds that it is given, and goes on. If targets follow, it asks its own agent for each of them first, through the C API, and
+ * writes the answers to files of the working folder, called by their numbers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
@@ -23,15 +23,20 @@ static void *held[sparse];
 static void *volatile handed[objects];
 static volatile int turn;
 
-#define SITE(name) __attribute__((noinline, noclone)) static void *name(size_t size)
+/* A function of that name that fills SIZE bytes which TAKE gets, so that the name is in their stack. */
+#define SITE(name, take)                                                   \
+	__attribute__((noinline, noclone)) static void *name(size_t size)  \
+	{                                                                  \
+		return memset(take, 1, size);                              \
+	}
 
-SITE(open_request) { return memset(malloc(size), 1, size); }
-SITE(forget_request) { return memset(malloc(size), 1, size); }
-SITE(hand_over) { return memset(malloc(size), 1, size); }
-SITE(hold_sparse) { return memset(malloc(size), 1, size); }
-SITE(hold_loose) { return memset(malloc(size), 1, size); }
-SITE(hold_spike) { return memset(malloc(size), 1, size); }
-SITE(map_cache) { return memset(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, size); }
+SITE(open_request, malloc(size))
+SITE(forget_request, malloc(size))
+SITE(hand_over, malloc(size))
+SITE(hold_sparse, malloc(size))
+SITE(hold_loose, malloc(size))
+SITE(hold_spike, malloc(size))
+SITE(map_cache, mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
 
 static long now_ms(void)
 {

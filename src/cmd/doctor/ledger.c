@@ -85,13 +85,14 @@ void cairn_check_dump_ages(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	if (profile->kind != CAIRN_PROFILE_HEAP)
 		return;
 	if (profile->has_ages)
-		cairn_finding_say(finding, CAIRN_RIGHT,
-				  "ages and slack%s%s%s%s are known: 'cairn leaks' judges this one dump; --older, --younger, --slack%s%s%s%s "
-				  "show the rest",
-				  profile->freed_bytes > 0 ? ", lifetimes" : "", profile->has_peak ? ", the peak" : "",
-				  profile->has_slabs ? ", how full slabs are" : "", profile->has_mapped ? ", mappings by the service" : "",
-				  profile->has_peak ? ", --peak" : "", profile->has_slabs ? ", --fragmentation" : "",
-				  profile->has_mapped ? ", --mappings" : "", profile->freed_bytes > 0 ? " and 'cairn churn'" : "");
+		cairn_finding_say(
+			finding, CAIRN_RIGHT,
+			"ages and slack%s%s%s%s are known: 'cairn leaks' judges this one dump; --older, --younger, --slack%s%s%s%s "
+			"show the rest",
+			profile->freed_bytes > 0 ? ", lifetimes" : "", profile->has_peak ? ", the peak" : "",
+			profile->has_slabs ? ", how full slabs are" : "", profile->has_mapped ? ", mappings by the service" : "",
+			profile->has_peak ? ", --peak" : "", profile->has_slabs ? ", --fragmentation" : "",
+			profile->has_mapped ? ", --mappings" : "", profile->freed_bytes > 0 ? " and 'cairn churn'" : "");
 	else
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "it does not say how old objects are, so that 'cairn leaks' needs several dumps; those of "

@@ -213,17 +213,20 @@ static double sum_of(const char *type)
 static void test_allocated_by_stack(void)
 {
 	static const char text[] =
-		"heap_v2/4096\n  t*: 2: 9000 [20: 90000]\n@ 0x1001 0x2001\n  t*: 2: 9000 [20: 90000]\n  t0: 1: 4000 [0: 0]\n  t2: 1: 5000 [0: 0]\n"
+		"heap_v2/4096\n  t*: 2: 9000 [20: 90000]\n@ 0x1001 0x2001\n  t*: 2: 9000 [20: 90000]\n  t0: 1: 4000 [0: 0]\n  t2: 1: 5000 "
+		"[0: 0]\n"
 		"\nMAPPED_LIBRARIES:\n00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
 		"# cairn live 0 4000 0 1 0 500000 0\n# cairn live 0 5000 0 1 2 500000 0\n";
 	read_dump(text, false);
 	double all = sum_of("alloc_space"), objects = sum_of("alloc_objects"), live = sum_of("inuse_space");
 	read_dump(text, true);
-	ok(all > 90000 && sum_of("alloc_space") == all && sum_of("alloc_objects") == objects, "no thread has it, and nothing of it is lost");
+	ok(all > 90000 && sum_of("alloc_space") == all && sum_of("alloc_objects") == objects,
+	   "no thread has it, and nothing of it is lost");
 	is_near(sum_of("inuse_space"), live, 1e-6, "what lives is with its threads");
 	is_int(profile.sample_count, 3, "of which there are two");
 	uint32_t value = cairn_profile_find_value(&profile, "inuse_space");
-	ok(profile.samples[2].labels == 0 && cairn_profile_values(&profile, 2)[value] == 0, "the sample without a thread has nothing that lives");
+	ok(profile.samples[2].labels == 0 && cairn_profile_values(&profile, 2)[value] == 0,
+	   "the sample without a thread has nothing that lives");
 }
 
 /* What Cairn's sampler says beyond heap_v2, as values and labels. Everything is recorded, so nothing is an estimate. */
@@ -233,7 +236,8 @@ static void test_classes(void)
 		"heap_v2/1\n  t*: 3: 3100 [0: 0]\n@ 0x1001 0x2001\n  t*: 2: 3000 [0: 0]\n  t1: 1: 1000 [0: 0]\n  t2: 1: 2000 [0: 0]\n"
 		"@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
 		"00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
-		"# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0 30 32 4096\n"
+		"# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0 30 32 "
+		"4096\n"
 		"# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n# cairn mapping 0 8192 1 5 anonymous\n"
 		"# cairn mapping 1 4096 1 5 anonymous 4096\n# cairn mapping 1 1048576 1 5 reserved\n# cairn mapping 1 20480 1 5 brk\n";
 	read_bytes(cairn_bytes_of(text),
