@@ -3,6 +3,8 @@
  * or the network were away.
  *
  * Everything a person chooses is in the address, by names and times, so that it outlives refreshes and restarts.
+ * Longer than other files: one class follows the server and holds what is shown, so that a moment is never half of one answer and half
+ * of the next.
  * SPDX-License-Identifier: Apache-2.0 */
 
 class Live {

@@ -2,6 +2,7 @@
 /* main.js - the page: its state, which lives in the address, and everything a person can do to it.
  *
  * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever written as text.
+ * Longer than other files: every action, whether by mouse, keyboard or address, ends in the same few functions that show the state.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
