@@ -168,7 +168,8 @@ static double count_events(const struct path *path, int from, int to)
 /* The cells of a path: its survivors by age, and its freed objects by lifetime. */
 static void make_mixture(const struct path *path, struct cairn_mixture *mixture)
 {
-	static_assert(judged_slots + CAIRN_LIFETIMES <= CAIRN_MIXTURE_CELLS && CAIRN_AGE_LAWS <= CAIRN_MIXTURE_LAWS, "there is room for all");
+	static_assert(judged_slots + CAIRN_LIFETIMES <= CAIRN_MIXTURE_CELLS, "there is room for all cells");
+	static_assert(CAIRN_AGE_LAWS - CAIRN_MIXTURE_LAWS <= 0, "and for all distributions");
 	*mixture = (struct cairn_mixture){.laws = CAIRN_AGE_LAWS};
 	for (int slot = 0; slot < judged_slots; slot++) {
 		mixture->count[mixture->cells] = path->counted[slot];
