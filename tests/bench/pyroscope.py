@@ -4,7 +4,7 @@ Function 0 grows by 2 MB an hour on the instances of release 2, which are every 
 
 pyroscope.py ask URL INSTANCES HOURS END: asks Pyroscope what has grown from the first hour to the last: once for all instances, and once for each.
 Prints the seconds of the first question, those of all the others, what the first one finds, and on how many instances the others find the same."""
-import base64, gzip, json, random, sys, time, urllib.error, urllib.request
+import base64, concurrent.futures, gzip, json, random, sys, time, urllib.error, urllib.request
 
 HOUR, DEPTH, PERIOD = 3600, 12, 524288
 TYPE = "memory:inuse_space:bytes:space:bytes"
@@ -57,21 +57,25 @@ def held(instance, k, hour, noise):
 
 def push(url, instances, stacks, hours, end):
     rest, places = tables(stacks)
-    seconds, size, noise = 0, 0, random.Random(23)
-    for hour in range(hours):
-        for instance in range(instances):
-            samples = b""
-            for k in range(stacks):
-                value = held(instance, k, hour, noise.random())
-                samples += field(2, places[k] + field(2, varint(value // 4096) + varint(value)))
-            profile = gzip.compress(samples + rest + number(9, (end - HOUR * (hours - 1 - hour)) * 10**9), 1)
-            labels = {"__name__": "memory", "service_name": "api", "version": str(1 + instance % 2), "hostname": f"host-{instance}"}
-            message = {"series": [{"labels": [{"name": name, "value": value} for name, value in labels.items()],
-                                   "samples": [{"rawProfile": base64.b64encode(profile).decode()}]}]}
-            begin = time.time()
-            call(url, "push.v1.PusherService/Push", message)
-            seconds, size = seconds + time.time() - begin, size + len(profile)
-    print(f"{seconds:.2f} {instances * hours} {size / instances / hours:.0f}")
+    size, noise, begin = 0, random.Random(23), time.time()
+    # Pyroscope answers when a profile is in a segment that it writes twice a second: so many are under way.
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        for hour in range(hours):
+            answers = []
+            for instance in range(instances):
+                samples = b""
+                for k in range(stacks):
+                    value = held(instance, k, hour, noise.random())
+                    samples += field(2, places[k] + field(2, varint(value // 4096) + varint(value)))
+                profile = gzip.compress(samples + rest + number(9, (end - HOUR * (hours - 1 - hour)) * 10**9), 1)
+                labels = {"__name__": "memory", "service_name": "api", "version": str(1 + instance % 2), "hostname": f"host-{instance}"}
+                message = {"series": [{"labels": [{"name": name, "value": value} for name, value in labels.items()],
+                                       "samples": [{"rawProfile": base64.b64encode(profile).decode()}]}]}
+                answers.append(pool.submit(call, url, "push.v1.PusherService/Push", message))
+                size += len(profile)
+            for answer in answers:
+                answer.result()
+    print(f"{time.time() - begin:.2f} {instances * hours} {size / instances / hours:.0f}")
 
 
 def grown(url, selector, hours, end):
