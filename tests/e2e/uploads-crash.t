@@ -103,11 +103,13 @@ push late
 wait_for 20 ended
 wait "$collector" 2>/dev/null
 : >"$scratch/armed"
+mkfifo "$scratch/spool/uploads/.working.fifo"
 collect
 wait_for 20 up
+ok $? 'a note that is no file is not waited for'
 wait_for 20 named late
 ok $? 'a build that was read when the collector ended, and is not to blame, is in use again'
 is "$(metric builds_refused_total)" 0 'and no other is refused'
-is "$(find "$scratch/spool" -name '.working*' | wc -l)" 0 'no note is left'
+is "$(find "$scratch/spool" -name '.working*' -type f | wc -l)" 0 'no note is left'
 kill "$collector"; wait "$collector" 2>/dev/null
 done_testing

@@ -95,7 +95,7 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_report_free(&report);
 	if (uploads)
-		cairn_uploads_done(uploads);
+		cairn_suspects_done(uploads);
 	cairn_arena_free(&arena);
 	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
 		snprintf(loaded->service, sizeof loaded->service, "%.250s",

@@ -77,7 +77,7 @@ static bool name_places(struct cairn_naming *naming, struct cairn_store *store, 
 		cairn_uploads_find(&collector->uploads, places->tenant, &places->profile, &arena, &options);
 		cairn_symbolize(&places->profile, &options, &report);
 		cairn_symbolize_report_free(&report);
-		cairn_uploads_done(&collector->uploads);
+		cairn_suspects_done(&collector->uploads);
 		good = cairn_store_put_names(store, places->tenant, &places->profile, &named, error);
 	}
 	collector->named += good ? named : 0;
@@ -115,9 +115,9 @@ static bool name_tenant(struct cairn_naming *naming, struct cairn_store *store, 
 	if (!cairn_uploads_has_any(uploads, whose))
 		return true;
 	bool good = name_builds(naming, store, tenant, NULL, error);
-	while (good && cairn_uploads_begin_trial(uploads, whose, build_id)) {
+	while (good && cairn_suspects_next(uploads, whose, build_id)) {
 		good = name_builds(naming, store, tenant, build_id, error);
-		cairn_uploads_end_trial(uploads, whose, build_id);
+		cairn_suspects_end(uploads, whose, build_id);
 	}
 	return good;
 }

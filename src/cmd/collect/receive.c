@@ -81,7 +81,7 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		 collector->spool.set_aside},
 		{"cairn_collect_uploads_total", "counter", "Programs and debug files uploaded.", collector->uploads.arrived},
 		{"cairn_collect_builds_refused_total", "counter", "Builds whose uploaded files ended the collector twice.",
-		 collector->uploads.refused},
+		 collector->uploads.suspects.refused},
 		{"cairn_collect_uploads_removed_total", "counter", "Uploaded files removed to make room.", collector->uploads.removed},
 		{"cairn_collect_named_total", "counter", "Frames that got their names after they were stored.", collector->named},
 		{"cairn_collect_naming_passes_total", "counter", "Times frames in the store that lack names were looked at.",

@@ -9,7 +9,6 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cmd/command.h"
 #include "process/clock.h"
 #include "store/rows.h"
 
@@ -19,14 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { longest_path = 4096, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
+enum { longest_path = CAIRN_UPLOAD_PATH, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
-static const char note_name[] = ".working", suspect_ending[] = ".suspect", refused_ending[] = ".refused";
 /* A draft that nobody has added to for so long is given up. */
 static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 /* A file used within this time is not marked as used again. */
@@ -82,108 +79,25 @@ bool cairn_upload_sum_valid(const char *sum)
 	return strlen(sum) == CAIRN_UPLOAD_SUM && strspn(sum, "0123456789abcdef") == CAIRN_UPLOAD_SUM;
 }
 
-/* The folder of TENANT. */
-static void folder_of(const struct cairn_uploads *uploads, struct cairn_bytes tenant, char out[longest_path])
+void cairn_uploads_folder(const struct cairn_uploads *uploads, struct cairn_bytes tenant, char out[CAIRN_UPLOAD_PATH])
 {
 	uint64_t id = cairn_store_id(4, (struct cairn_bytes){uploads->secret, sizeof uploads->secret});
 	snprintf(out, longest_path, "%.4000s/%016llx", uploads->path, (unsigned long long)cairn_store_id(id, tenant));
 }
 
-/* The path of the file of BUILD_ID in FOLDER; false where it does not fit. */
-static bool file_path(const char *folder, const char *build_id, bool program, char out[longest_path])
+bool cairn_uploads_file(const char *folder, const char *build_id, bool program, char out[CAIRN_UPLOAD_PATH])
 {
 	int length = snprintf(out, longest_path, "%s/%s/%.2s/%s%s", folder, files_name, build_id, build_id + 2, program ? "" : ".debug");
 	return length > 0 && length < longest_path;
 }
 
-/* Gives the files of BUILD_ID in FOLDER another ending: one of those above, or none. False where there are none. */
-static bool rename_build(const char *folder, const char *build_id, const char *from, const char *to)
-{
-	char path[longest_path], old[longest_path + 16], new[longest_path + 16];
-	bool renamed = false;
-	for (int program = 0; program < 2; program++) {
-		if (!file_path(folder, build_id, program, path))
-			continue;
-		snprintf(old, sizeof old, "%s%s", path, from);
-		snprintf(new, sizeof new, "%s%s", path, to);
-		renamed |= rename(old, new) == 0;
-	}
-	return renamed;
-}
-
-/* Takes a build out of use, by a line of a dead collector's note: its folder, build-id, and whether it was a suspect already. */
-static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
-{
-	enum { folder_digits = 16 };
-	char folder[longest_path], name[folder_digits + 1], build_id[CAIRN_UPLOAD_BUILD], trial;
-	if (line.length >= 200 || sscanf(line.data, "%16[0-9a-f] %128[0-9a-f] %c", name, build_id, &trial) != 3 ||
-	    strlen(name) != folder_digits || !cairn_build_id_valid(build_id))
-		return;
-	snprintf(folder, sizeof folder, "%.4000s/%s", uploads->path, name);
-	bool again = trial == '1';
-	if (!rename_build(folder, build_id, "", again ? refused_ending : suspect_ending))
-		return;
-	uploads->refused += again;
-	if (again)
-		cairn_note("the collector ended twice while it read the uploaded files of build %s; they are not used any more "
-			   "(%s/%s/%.2s/*%s)", build_id, folder, files_name, build_id, refused_ending);
-	else
-		cairn_note("the collector ended while it read the uploaded files of build %s, among others; these are tried alone",
-			   build_id);
-}
-
-/* Looks for notes of collectors that are dead: that of a live one is locked. */
-static void recover(struct cairn_uploads *uploads)
-{
-	DIR *entries = opendir(uploads->path);
-	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		char text[1 << 16];
-		if (strncmp(entry->d_name, note_name, sizeof note_name - 1) != 0)
-			continue;
-		int note = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		ssize_t length = note >= 0 && flock(note, LOCK_EX | LOCK_NB) == 0 ? read(note, text, sizeof text - 1) : -1;
-		if (length >= 0) {
-			text[length] = 0; /* which sscanf looks for */
-			struct cairn_bytes rest = {text, (size_t)length}, line;
-			while (cairn_text_line(&rest, &line, NULL))
-				take_out(uploads, line);
-			unlinkat(dirfd(entries), entry->d_name, 0);
-		}
-		if (note >= 0)
-			close(note);
-	}
-	if (entries)
-		closedir(entries);
-}
-
 bool cairn_uploads_open(struct cairn_uploads *uploads, const char *path, uint64_t largest, uint64_t total, bool later,
 			struct cairn_error *error)
 {
-	*uploads =
-		(struct cairn_uploads){.path = path, .largest = largest, .total = total, .lock = PTHREAD_MUTEX_INITIALIZER, .note = -1};
-	recover(uploads);
+	*uploads = (struct cairn_uploads){
+		.path = path, .largest = largest, .total = total, .lock = PTHREAD_MUTEX_INITIALIZER, .suspects.note = -1};
+	cairn_suspects_recover(uploads);
 	return later || know_secret(uploads, true, error);
-}
-
-/* Notes on disk that the builds in LINES are being worked with. */
-static void begin_work(struct cairn_uploads *uploads, struct cairn_bytes lines)
-{
-	cairn_uploads_done(uploads);
-	uploads->tried = true;
-	snprintf(uploads->note_path, sizeof uploads->note_path, "%.4000s/%s.%d.%lld", uploads->path, note_name, (int)getpid(),
-		 (long long)cairn_clock_wall_ns());
-	uploads->note = open(uploads->note_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (uploads->note >= 0 && flock(uploads->note, LOCK_EX | LOCK_NB) == 0)
-		cairn_descriptor_write_all(uploads->note, &lines); /* else there is no protection, as on a full disk */
-}
-
-void cairn_uploads_done(struct cairn_uploads *uploads)
-{
-	if (uploads->note < 0)
-		return;
-	unlink(uploads->note_path);
-	close(uploads->note);
-	uploads->note = -1;
 }
 
 /* One file of a tenant, complete or a draft. */
@@ -294,16 +208,11 @@ static void draft_path(const char *folder, const char *sum, uint64_t size, char 
 /* Whether FOLDER has a file like FILE, or a better one. */
 static bool has_as_good(const char *folder, const struct cairn_build_file *file)
 {
-	char path[longest_path], aside[longest_path + 16];
+	char path[longest_path];
 	struct cairn_build_file there;
-	if (!file_path(folder, file->build_id, file->program, path))
+	if (!cairn_uploads_file(folder, file->build_id, file->program, path))
 		return false;
-	/* What is not in use is there all the same: the same file would do the same again. */
-	snprintf(aside, sizeof aside, "%s%s", path, refused_ending);
-	if (access(aside, F_OK) == 0)
-		return true;
-	snprintf(aside, sizeof aside, "%s%s", path, suspect_ending);
-	if (access(aside, F_OK) == 0)
+	if (cairn_suspects_has(path)) /* the same file would do the same again */
 		return true;
 	return cairn_build_file_read(&there, path, "", NULL) && strcmp(there.build_id, file->build_id) == 0 &&
 	       there.program == file->program && there.detail >= file->detail;
@@ -316,7 +225,7 @@ bool cairn_uploads_ask(struct cairn_uploads *uploads, struct cairn_bytes tenant,
 	struct stat status;
 	*state = (struct cairn_upload_state){.status = 200};
 	if (know_secret(uploads, false, NULL)) {
-		folder_of(uploads, tenant, folder);
+		cairn_uploads_folder(uploads, tenant, folder);
 		state->complete = has_as_good(folder, file);
 		if (state->complete)
 			return true;
@@ -372,7 +281,7 @@ static bool adopt(struct cairn_uploads *uploads, const char *folder, const char 
 		return true;
 	}
 	snprintf(parent, sizeof parent, "%.4000s/%s/%.2s", folder, files_name, state->file.build_id);
-	bool good = file_path(folder, state->file.build_id, state->file.program, path) && cairn_folder_make(parent) &&
+	bool good = cairn_uploads_file(folder, state->file.build_id, state->file.program, path) && cairn_folder_make(parent) &&
 		    rename(draft, path) == 0;
 	if (!good) {
 		cairn_fail_errno(error, "the collector cannot keep the file");
@@ -444,7 +353,7 @@ bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	}
 	if (!know_secret(uploads, true, error))
 		return fail(state, 507);
-	folder_of(uploads, tenant, folder);
+	cairn_uploads_folder(uploads, tenant, folder);
 	snprintf(drafts, sizeof drafts, "%.4000s/%s", folder, drafts_name);
 	draft_path(folder, sum, size, draft);
 	int created = offset == 0 ? O_CREAT : 0; /* a file that was not begun is not made: nobody would ever remove it */
@@ -479,7 +388,7 @@ bool cairn_uploads_has_any(struct cairn_uploads *uploads, struct cairn_bytes ten
 	char folder[longest_path], files[longest_path];
 	if (!know_secret(uploads, false, NULL))
 		return false;
-	folder_of(uploads, tenant, folder);
+	cairn_uploads_folder(uploads, tenant, folder);
 	snprintf(files, sizeof files, "%.4000s/%s", folder, files_name);
 	return access(files, R_OK) == 0;
 }
@@ -489,8 +398,8 @@ bool cairn_uploads_has_program(struct cairn_uploads *uploads, struct cairn_bytes
 	char folder[longest_path], path[longest_path];
 	if (!know_secret(uploads, false, NULL))
 		return false;
-	folder_of(uploads, tenant, folder);
-	return cairn_build_id_valid(build_id) && file_path(folder, build_id, true, path) && access(path, R_OK) == 0;
+	cairn_uploads_folder(uploads, tenant, folder);
+	return cairn_build_id_valid(build_id) && cairn_uploads_file(folder, build_id, true, path) && access(path, R_OK) == 0;
 }
 
 void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant, const struct cairn_profile *profile,
@@ -500,7 +409,7 @@ void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	struct cairn_find_options *find = &options->find;
 	if (!cairn_uploads_has_any(uploads, tenant))
 		return;
-	folder_of(uploads, tenant, folder);
+	cairn_uploads_folder(uploads, tenant, folder);
 	const char **binaries = cairn_arena_zero(arena, find->binary_count + profile->module_count + 1, sizeof *binaries);
 	const char **symbols = cairn_arena_zero(arena, find->symbols_count + 1, sizeof *symbols);
 	for (size_t i = 0; i < find->binary_count; i++)
@@ -516,70 +425,19 @@ void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant
 		if (*at != CAIRN_NONE || !cairn_build_id_valid(build_id))
 			continue;
 		*at = 0;
-		bool used = file_path(folder, build_id, false, path) && use(path);
-		if (file_path(folder, build_id, true, path) && use(path)) {
+		bool used = cairn_uploads_file(folder, build_id, false, path) && use(path);
+		if (cairn_uploads_file(folder, build_id, true, path) && use(path)) {
 			binaries[find->binary_count++] = cairn_arena_text(arena, cairn_bytes_of(path));
 			used = true;
 		}
 		if (used)
-			cairn_buffer_format(&note, "%s %s %d\n", cairn_base_name(folder), build_id, uploads->trial);
+			cairn_buffer_format(&note, "%s %s %d\n", cairn_base_name(folder), build_id, uploads->suspects.trial);
 	}
 	if (note.length > 0)
-		begin_work(uploads, cairn_buffer_bytes(&note));
+		cairn_suspects_begin(uploads, cairn_buffer_bytes(&note));
 	cairn_buffer_free(&note);
 	cairn_map_free(&seen);
 	find->binaries = binaries;
 	find->symbols = symbols;
 	options->cache_folder = cairn_arena_format(arena, "%s/%s", folder, names_name);
-}
-
-/* The first suspect behind AFTER in the folder PATH, one of those by the first two DIGITS. */
-static bool find_suspect(const char *path, const char *digits, const char *after, char build_id[CAIRN_UPLOAD_BUILD])
-{
-	DIR *entries = opendir(path);
-	bool found = false;
-	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		size_t length = strspn(entry->d_name, "0123456789abcdef");
-		const char *rest = entry->d_name + length;
-		char name[CAIRN_UPLOAD_BUILD];
-		rest += strncmp(rest, ".debug", 6) == 0 ? 6 : 0;
-		if (length + 3 > sizeof name || strcmp(rest, suspect_ending) != 0)
-			continue;
-		snprintf(name, sizeof name, "%.2s%.*s", digits, (int)length, entry->d_name);
-		if (!cairn_build_id_valid(name) || strcmp(name, after) <= 0 || (found && strcmp(name, build_id) >= 0))
-			continue;
-		snprintf(build_id, CAIRN_UPLOAD_BUILD, "%s", name);
-		found = true;
-	}
-	if (entries)
-		closedir(entries);
-	return found;
-}
-
-bool cairn_uploads_begin_trial(struct cairn_uploads *uploads, struct cairn_bytes tenant, char build_id[CAIRN_UPLOAD_BUILD])
-{
-	char folder[longest_path], path[longest_path + 16], after[CAIRN_UPLOAD_BUILD];
-	if (!cairn_uploads_has_any(uploads, tenant))
-		return false;
-	folder_of(uploads, tenant, folder);
-	snprintf(after, sizeof after, "%s", build_id);
-	bool found = false;
-	for (unsigned first = 0; first < 256 && !found; first++) {
-		char digits[3];
-		snprintf(digits, sizeof digits, "%02x", first);
-		snprintf(path, sizeof path, "%.4000s/%s/%s", folder, files_name, digits);
-		found = find_suspect(path, digits, after, build_id);
-	}
-	uploads->trial = found && rename_build(folder, build_id, suspect_ending, "");
-	uploads->tried = false;
-	return uploads->trial;
-}
-
-void cairn_uploads_end_trial(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id)
-{
-	char folder[longest_path];
-	folder_of(uploads, tenant, folder);
-	if (!uploads->tried)
-		rename_build(folder, build_id, "", suspect_ending);
-	uploads->trial = false;
 }

@@ -10,23 +10,20 @@
  * a secret: nobody can refer to the folder of another.
  *
  * A tenant's files take a limited room; those that went unused for longest make way.
- *
- * Reading a file may end the collector, whatever is done against it. So builds are noted on disk before their files are read, and a
- * collector that starts takes what a dead one has noted out of use: each is a *suspect*, to be tried alone, and one that ends the collector
- * again is refused for good. Their files have these words at the end of their names.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_COLLECT_UPLOADS_H
 #define CAIRN_CMD_COLLECT_UPLOADS_H
 
 #include "base/bytes.h"
 #include "cmd/collect/build_file.h"
+#include "cmd/collect/suspects.h"
 #include "profile/profile.h"
 #include "symbol/symbolize.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { CAIRN_UPLOAD_PIECE = 4 << 20, CAIRN_UPLOAD_SUM = 64, CAIRN_UPLOAD_BUILD = 129 };
+enum { CAIRN_UPLOAD_PIECE = 4 << 20, CAIRN_UPLOAD_SUM = 64 };
 
 struct cairn_uploads {
 	const char *path; /* borrowed */
@@ -35,11 +32,7 @@ struct cairn_uploads {
 	bool has_secret; /* once a file has been uploaded, ever */
 	char secret[32];
 	_Atomic uint64_t arrived, removed; /* files, since it was opened */
-	_Atomic uint64_t refused; /* builds, since it was opened */
-	/* For the thread that reads the files: the note of what it works with, or -1; whether that is a suspect, and has been read. */
-	int note;
-	char note_path[4096];
-	bool trial, tried;
+	struct cairn_suspects suspects;
 };
 
 /* Opens the folder PATH, which is made if it is not there: now, or with the first upload if it may come LATER. Several collectors may share
@@ -68,18 +61,16 @@ bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant
 bool cairn_upload_sum_valid(const char *sum);
 
 /* Adds what TENANT has uploaded for the modules of PROFILE to OPTIONS, and marks it as used. What is added lives in ARENA. Once it has been
- * read, call cairn_uploads_done. */
-void cairn_uploads_done(struct cairn_uploads *uploads);
+ * read, call cairn_suspects_done. */
 void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant, const struct cairn_profile *profile,
 			struct cairn_arena *arena, struct cairn_symbolize_options *options);
 
 /* Whether TENANT has uploaded the program of BUILD_ID itself, not only a debug file. */
 bool cairn_uploads_has_program(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id);
 
-/* Takes the next suspect of TENANT behind BUILD_ID, which is empty at first, into use for a trial: nothing else may be looked for until the
- * trial is over. False where there is none. One that was not read during its trial stays a suspect. */
-bool cairn_uploads_begin_trial(struct cairn_uploads *uploads, struct cairn_bytes tenant, char build_id[CAIRN_UPLOAD_BUILD]);
-void cairn_uploads_end_trial(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id);
+/* The folder of TENANT, and the path of the file of BUILD_ID in it, the program itself or its debug file; false where that does not fit. */
+void cairn_uploads_folder(const struct cairn_uploads *uploads, struct cairn_bytes tenant, char out[CAIRN_UPLOAD_PATH]);
+bool cairn_uploads_file(const char *folder, const char *build_id, bool program, char out[CAIRN_UPLOAD_PATH]);
 
 /* Whether TENANT has uploaded anything. */
 bool cairn_uploads_has_any(struct cairn_uploads *uploads, struct cairn_bytes tenant);

@@ -1,0 +1,166 @@
+/* suspects.c - the notes of what is being read, and the names that say what may be.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/suspects.h"
+
+#include "base/descriptor.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cmd/collect/build_file.h"
+#include "cmd/collect/uploads.h"
+#include "cmd/command.h"
+#include "process/clock.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char note_name[] = ".working", suspect_ending[] = ".suspect", refused_ending[] = ".refused";
+
+bool cairn_suspects_has(const char *path)
+{
+	char aside[CAIRN_UPLOAD_PATH + 16];
+	snprintf(aside, sizeof aside, "%s%s", path, refused_ending);
+	if (access(aside, F_OK) == 0)
+		return true;
+	snprintf(aside, sizeof aside, "%s%s", path, suspect_ending);
+	return access(aside, F_OK) == 0;
+}
+
+/* Gives the files of BUILD_ID in FOLDER another ending: one of those above, or none. False where there are none. */
+static bool rename_build(const char *folder, const char *build_id, const char *from, const char *to)
+{
+	char path[CAIRN_UPLOAD_PATH], old[CAIRN_UPLOAD_PATH + 16], new[CAIRN_UPLOAD_PATH + 16];
+	bool renamed = false;
+	for (int program = 0; program < 2; program++) {
+		if (!cairn_uploads_file(folder, build_id, program, path))
+			continue;
+		snprintf(old, sizeof old, "%s%s", path, from);
+		snprintf(new, sizeof new, "%s%s", path, to);
+		renamed |= rename(old, new) == 0;
+	}
+	return renamed;
+}
+
+/* Takes a build out of use, by a line of a dead collector's note: its folder, build-id, and whether it was a suspect already. */
+static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
+{
+	enum { folder_digits = 16 };
+	char folder[CAIRN_UPLOAD_PATH], path[CAIRN_UPLOAD_PATH], name[folder_digits + 1], build_id[CAIRN_UPLOAD_BUILD], trial;
+	if (line.length >= 200 || sscanf(line.data, "%16[0-9a-f] %128[0-9a-f] %c", name, build_id, &trial) != 3 ||
+	    strlen(name) != folder_digits || !cairn_build_id_valid(build_id))
+		return;
+	snprintf(folder, sizeof folder, "%.4000s/%s", uploads->path, name);
+	bool again = trial == '1';
+	if (!rename_build(folder, build_id, "", again ? refused_ending : suspect_ending) ||
+	    !cairn_uploads_file(folder, build_id, true, path))
+		return;
+	uploads->suspects.refused += again;
+	if (again)
+		cairn_note("the collector ended twice while it read the uploaded files of build %s; they are not used any more (%s*%s)",
+			   build_id, path, refused_ending);
+	else
+		cairn_note("the collector ended while it read the uploaded files of build %s, among others; these are tried alone",
+			   build_id);
+}
+
+/* Looks for notes of collectors that are dead: that of a live one is locked. */
+void cairn_suspects_recover(struct cairn_uploads *uploads)
+{
+	DIR *entries = opendir(uploads->path);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		char text[1 << 16];
+		struct stat status;
+		if (strncmp(entry->d_name, note_name, sizeof note_name - 1) != 0)
+			continue;
+		int note = openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		bool is_file = note >= 0 && fstat(note, &status) == 0 && S_ISREG(status.st_mode);
+		ssize_t length = is_file && flock(note, LOCK_EX | LOCK_NB) == 0 ? read(note, text, sizeof text - 1) : -1;
+		if (length >= 0) {
+			text[length] = 0; /* which sscanf looks for */
+			struct cairn_bytes rest = {text, (size_t)length}, line;
+			while (cairn_text_line(&rest, &line, NULL))
+				take_out(uploads, line);
+			unlinkat(dirfd(entries), entry->d_name, 0);
+		}
+		if (note >= 0)
+			close(note);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+void cairn_suspects_begin(struct cairn_uploads *uploads, struct cairn_bytes lines)
+{
+	struct cairn_suspects *suspects = &uploads->suspects;
+	cairn_suspects_done(uploads);
+	suspects->tried = true;
+	snprintf(suspects->note_path, sizeof suspects->note_path, "%.4000s/%s.%d.%lld", uploads->path, note_name, (int)getpid(),
+		 (long long)cairn_clock_wall_ns());
+	suspects->note = open(suspects->note_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (suspects->note >= 0 && flock(suspects->note, LOCK_EX | LOCK_NB) == 0)
+		cairn_descriptor_write_all(suspects->note, &lines); /* else there is no protection, as on a full disk */
+}
+
+void cairn_suspects_done(struct cairn_uploads *uploads)
+{
+	struct cairn_suspects *suspects = &uploads->suspects;
+	if (suspects->note < 0)
+		return;
+	unlink(suspects->note_path);
+	close(suspects->note);
+	suspects->note = -1;
+}
+
+/* The first suspect behind AFTER in the folder PATH, one of those by the first two DIGITS. */
+static bool find_suspect(const char *path, const char *digits, const char *after, char build_id[CAIRN_UPLOAD_BUILD])
+{
+	DIR *entries = opendir(path);
+	bool found = false;
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		size_t length = strspn(entry->d_name, "0123456789abcdef");
+		const char *rest = entry->d_name + length;
+		char name[CAIRN_UPLOAD_BUILD];
+		rest += strncmp(rest, ".debug", 6) == 0 ? 6 : 0;
+		if (length + 3 > sizeof name || strcmp(rest, suspect_ending) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.2s%.*s", digits, (int)length, entry->d_name);
+		if (!cairn_build_id_valid(name) || strcmp(name, after) <= 0 || (found && strcmp(name, build_id) >= 0))
+			continue;
+		snprintf(build_id, CAIRN_UPLOAD_BUILD, "%s", name);
+		found = true;
+	}
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
+bool cairn_suspects_next(struct cairn_uploads *uploads, struct cairn_bytes tenant, char build_id[CAIRN_UPLOAD_BUILD])
+{
+	char folder[CAIRN_UPLOAD_PATH], path[CAIRN_UPLOAD_PATH], after[CAIRN_UPLOAD_BUILD];
+	if (!cairn_uploads_has_any(uploads, tenant))
+		return false;
+	cairn_uploads_folder(uploads, tenant, folder);
+	snprintf(after, sizeof after, "%s", build_id);
+	bool found = false;
+	for (unsigned first = 0; first < 256 && !found; first++) {
+		char digits[3];
+		snprintf(digits, sizeof digits, "%02x", first);
+		found = cairn_uploads_file(folder, digits, true, path) && find_suspect(path, digits, after, build_id);
+	}
+	uploads->suspects.trial = found && rename_build(folder, build_id, suspect_ending, "");
+	uploads->suspects.tried = false;
+	return uploads->suspects.trial;
+}
+
+void cairn_suspects_end(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id)
+{
+	char folder[CAIRN_UPLOAD_PATH];
+	cairn_uploads_folder(uploads, tenant, folder);
+	if (!uploads->suspects.tried)
+		rename_build(folder, build_id, "", suspect_ending);
+	uploads->suspects.trial = false;
+}
