@@ -118,8 +118,7 @@ is "$(client garbage)" "HTTP/1.1 200 OK" "noise"
 is "$(client share)" 6 "six requests at once all get a snapshot"
 like "$(field "$url_open" snapshots shared)" "[1-9]*" "some of them the same one"
 before=$(field "$url_open" agent descriptors)
-sleep 3
-[ "$(field "$url_open" agent descriptors)" -le "$before" ]
-ok $? "and nothing stays open"
+no_more() { [ "$(field "$url_open" agent descriptors)" -le "$before" ]; }
+holds "and nothing stays open" wait_for 30 no_more
 is "$(redis-cli -p "$port_open" ping)" PONG "the host goes on"
 done_testing

@@ -59,7 +59,7 @@ $cc -O1 -w -static -D_GNU_SOURCE tests/e2e/attach-target.c -o "$scratch/static" 
 "$scratch/static" "$scratch/s" 0 one 3 &
 pid=$!
 children+=("$pid")
-sleep 0.3
+wait_for 30 test -s "$scratch/s"
 timeout 60 "$cairn" watch --attach --once --folder "$scratch/dumps" "$pid" >"$scratch/log" 2>&1
 is "$? $(cut -c1-6 "$scratch/log" | head -n 1)" "1 cairn:" "one that cannot be attached to is an error"
 like "$(cat "$scratch/log")" "*static program*" "which says why"
