@@ -116,9 +116,10 @@ static void add_silent(struct rows *rows)
 {
 	enum { most = 4096 };
 	static int pids[most];
-	size_t known = rows->count;
-	for (size_t i = 0; i < known; i++) {
-		size_t count = cairn_tree_list(rows->items[i].pid, pids, most);
+	struct cairn_buffer known = {0};
+	size_t listed = rows->count;
+	for (size_t i = 0; i < listed; i++) {
+		size_t count = cairn_tree_list(rows->items[i].pid, &known, pids, most);
 		for (size_t k = 0; k < count; k++) {
 			if (find_row(rows, pids[k]) || !cairn_target_has_loaded(pids[k]))
 				continue;
@@ -129,6 +130,7 @@ static void add_silent(struct rows *rows)
 			rows->count++;
 		}
 	}
+	cairn_buffer_free(&known);
 }
 
 /* Appends ROW and its descendants to the COUNT rows in ORDER. */

@@ -331,7 +331,7 @@ size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
 {
 	enum { tree_most = 4096 };
 	static int all[tree_most];
-	size_t total = cairn_tree_list(root, all, tree_most), count = 0, silent = 0;
+	size_t total = cairn_tree_list(root, NULL, all, tree_most), count = 0, silent = 0;
 	for (size_t i = 0; i < total && count < most; i++) {
 		struct cairn_target target = {.pid = all[i]};
 		struct cairn_error error;

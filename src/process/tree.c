@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,8 +44,8 @@ struct pair {
 	int pid, parent;
 };
 
-/* All processes, as pairs. */
-static void read_pairs(struct cairn_buffer *out)
+/* Those of all processes, without their parents, in the order of /proc, which is that of their numbers. */
+static void read_numbers(struct cairn_buffer *out)
 {
 	_Alignas(struct dirent64) char entries[4096];
 	int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,30 +54,63 @@ static void read_pairs(struct cairn_buffer *out)
 			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
 			struct cairn_bytes name = cairn_bytes_of(entry->d_name);
 			uint64_t pid;
-			if (cairn_text_decimal(&name, &pid) && name.length == 0) {
-				struct pair pair = {(int)pid, cairn_tree_parent((int)pid)};
-				cairn_buffer_append(out, &pair, sizeof pair);
-			}
+			if (cairn_text_decimal(&name, &pid) && name.length == 0)
+				cairn_buffer_append(out, &(struct pair){.pid = (int)pid}, sizeof(struct pair));
 			at += entry->d_reclen;
 		}
 	if (folder >= 0)
 		close(folder);
 }
 
-size_t cairn_tree_list(int root, int *pids, size_t most)
+static struct pair *pairs_of(const struct cairn_buffer *buffer, size_t *count)
 {
-	struct cairn_buffer pairs = cairn_pages(64 << 20);
-	size_t count = 0;
-	read_pairs(&pairs);
-	const struct pair *all = (const struct pair *)(const void *)pairs.data;
-	size_t total = pairs.length / sizeof *all;
-	for (size_t i = 0; i < total && most > 0 && count == 0; i++)
-		if (all[i].pid == root)
-			pids[count++] = root;
+	*count = buffer->length / sizeof(struct pair);
+	return (struct pair *)(void *)buffer->data;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct pair *one = a, *other = b;
+	return one->pid < other->pid ? -1 : one->pid > other->pid;
+}
+
+static struct pair *find_pair(const struct cairn_buffer *buffer, int pid)
+{
+	size_t count;
+	struct pair *pairs = pairs_of(buffer, &count);
+	return count ? bsearch(&(struct pair){.pid = pid}, pairs, count, sizeof *pairs, by_pid) : NULL;
+}
+
+/* A parent that was known and still lives is the parent still. */
+static void find_parents(struct cairn_buffer *now, const struct cairn_buffer *known)
+{
+	size_t count;
+	struct pair *pairs = pairs_of(now, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct pair *before = find_pair(known, pairs[i].pid);
+		bool same = before && before->parent > 0 && find_pair(now, before->parent);
+		pairs[i].parent = same ? before->parent : cairn_tree_parent(pairs[i].pid);
+	}
+}
+
+size_t cairn_tree_list(int root, struct cairn_buffer *known, int *pids, size_t most)
+{
+	struct cairn_buffer now = cairn_pages(64 << 20), none = {0};
+	size_t count = 0, total;
+	read_numbers(&now);
+	find_parents(&now, known ? known : &none);
+	const struct pair *all = pairs_of(&now, &total);
+	if (most > 0 && find_pair(&now, root))
+		pids[count++] = root;
 	for (size_t at = 0; at < count; at++)
 		for (size_t i = 0; i < total && count < most; i++)
 			if (all[i].parent == pids[at])
 				pids[count++] = all[i].pid;
-	cairn_buffer_free(&pairs);
+	if (known) {
+		cairn_buffer_free(known);
+		*known = now;
+	} else {
+		cairn_buffer_free(&now);
+	}
 	return count;
 }

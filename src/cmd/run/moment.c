@@ -59,14 +59,18 @@ static void see_process(struct cairn_members *members, int pid)
 	member->seen = true;
 }
 
-void cairn_members_look(struct cairn_members *members, int root, int64_t now)
+void cairn_members_list(struct cairn_members *members, int root)
 {
 	static int pids[CAIRN_MEMBERS];
-	size_t count = cairn_tree_list(root, pids, CAIRN_MEMBERS);
+	size_t count = cairn_tree_list(root, &members->known, pids, CAIRN_MEMBERS);
 	for (size_t i = 0; i < members->count; i++)
 		members->items[i].seen = false;
 	for (size_t i = 1; i < count; i++)
 		see_process(members, pids[i]);
+}
+
+void cairn_members_look(struct cairn_members *members, int64_t now)
+{
 	members->anonymous = 0;
 	for (size_t i = members->count; i-- > 0;) {
 		struct cairn_member *member = &members->items[i];
@@ -86,6 +90,7 @@ void cairn_members_free(struct cairn_members *members)
 	while (members->count > 0)
 		remove_member(members, members->count - 1);
 	free(members->items);
+	cairn_buffer_free(&members->known);
 	*members = (struct cairn_members){0};
 }
 

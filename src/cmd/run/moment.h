@@ -35,17 +35,20 @@ struct cairn_member {
 	char program[64];
 	struct cairn_memory memory;
 	uint64_t anonymous; /* at the last look */
-	bool seen;          /* in the list of the last look */
+	bool seen;          /* in the last list */
 };
 
 struct cairn_members {
 	struct cairn_member *items;
 	size_t count, capacity;
 	uint64_t anonymous; /* of all at the last look */
+	struct cairn_buffer known; /* of cairn_tree_list */
 };
 
-/* Looks at all that descends from process ROOT. */
-void cairn_members_look(struct cairn_members *members, int root, int64_t now);
+/* Finds all that descends from process ROOT. Takes a look at every process of the machine. */
+void cairn_members_list(struct cairn_members *members, int root);
+/* Reads their memory; those that have ended are dropped. */
+void cairn_members_look(struct cairn_members *members, int64_t now);
 void cairn_members_free(struct cairn_members *members);
 
 /* Takes a shot of each member with an agent, those with the most memory first, within PATIENCE_MS in total. Replaces the earlier shots of

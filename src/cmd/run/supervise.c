@@ -24,7 +24,7 @@
 
 static const int64_t second = CAIRN_SECOND_NS, millisecond = 1000000;
 /* Reading the memory of the tree and profiling it take time: each may use only a small share of it. */
-enum { look_ms = 100, look_share = 100, profile_ms = 250, profile_share = 50 };
+enum { look_ms = 100, list_ms = 300, look_share = 100, profile_ms = 250, profile_share = 50 };
 enum { highest_patience_ms = 20000, signal_patience_ms = 3000, end_window_seconds = 10, guests_most = 32 };
 static const uint64_t least_growth = 4 << 20, least_worth = 8 << 20;
 
@@ -42,7 +42,7 @@ struct loop {
 	bool ended;        /* the command has */
 	bool is_stopping;  /* a signal to end was passed on */
 	struct guest guests[guests_most];
-	int64_t look_ns, profile_ns; /* when the next are due */
+	int64_t look_ns, list_ns, profile_ns; /* when the next are due */
 	int64_t began_ns, granted_ns; /* the last: what handing over has taken in all */
 };
 
@@ -68,9 +68,13 @@ static int open_listener(void)
 	return descriptor;
 }
 
-static void look_at_members(struct loop *loop, int64_t now)
+static void look_at_members(struct loop *loop, int64_t now, bool anew)
 {
-	cairn_members_look(&loop->members, getpid(), now);
+	if (anew || now >= loop->list_ns) {
+		cairn_members_list(&loop->members, getpid());
+		loop->list_ns = now + list_ms * millisecond;
+	}
+	cairn_members_look(&loop->members, now);
 	if (loop->members.anonymous > loop->run->most)
 		loop->run->most = loop->members.anonymous;
 }
@@ -83,7 +87,7 @@ static bool is_wanted(struct loop *loop, int pid)
 		return false;
 	if (pid == loop->run->pid)
 		return true;
-	look_at_members(loop, cairn_clock_ns());
+	look_at_members(loop, cairn_clock_ns(), true);
 	for (size_t i = 0; i < loop->members.count; i++)
 		if (loop->members.items[i].life.pid == pid && loop->members.items[i].anonymous >= least_worth)
 			return loop->granted_ns <= second / 5 + (cairn_clock_ns() - loop->began_ns) / profile_share;
@@ -114,7 +118,7 @@ static void accept_guest(struct loop *loop)
 	}
 	*room = (struct guest){descriptor, peer.pid, cairn_clock_ns()};
 	if (peer.pid == loop->run->pid)
-		look_at_members(loop, cairn_clock_ns()); /* how much it has as it ends */
+		look_at_members(loop, cairn_clock_ns(), true); /* how much it has as it ends */
 }
 
 /* Takes what GUEST has sent, and lets it go. */
@@ -218,7 +222,7 @@ static void pass_on(struct loop *loop, int number)
 {
 	bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 	if (ends && !loop->is_stopping && loop->run->takes_profiles) {
-		look_at_members(loop, cairn_clock_ns());
+		look_at_members(loop, cairn_clock_ns(), true);
 		loop->is_stopping = cairn_moment_take(&loop->run->end, &loop->members, signal_patience_ms);
 	}
 	bool to_group = loop->terminal >= 0 && (number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGTSTP);
@@ -242,7 +246,7 @@ static void take_signal(struct loop *loop)
 static void look(struct loop *loop, int64_t now)
 {
 	struct cairn_supervision *run = loop->run;
-	look_at_members(loop, now);
+	look_at_members(loop, now, false);
 	int64_t took = cairn_clock_ns() - now, pause = look_ms * millisecond;
 	loop->look_ns = now + took + (took * look_share > pause ? took * look_share : pause);
 	uint64_t before = run->highest.memory;

@@ -44,12 +44,31 @@ int main(void)
 	   "a tree has what is below its root");
 	ok(!cairn_tree_has(inner, child) && !cairn_tree_has(child, getppid()) && !cairn_tree_has(child, 0) && !cairn_tree_has(child, -1),
 	   "and nothing else");
-	is_int(cairn_tree_list(getpid(), pids, most), 3, "all of a tree");
+	is_int(cairn_tree_list(getpid(), NULL, pids, most), 3, "all of a tree");
 	ok(pids[0] == getpid() && pids[1] == child && pids[2] == inner, "parents before their children");
-	is_int(cairn_tree_list(getpid(), pids, 2), 2, "no more than there is room for");
-	is_int(cairn_tree_list(inner, pids, most), 1, "one that is alone");
-	is_int(cairn_tree_list(0x7ffffff0, pids, most), 0, "one that is not there");
-	close(held);
+	is_int(cairn_tree_list(getpid(), NULL, pids, 2), 2, "no more than there is room for");
+	is_int(cairn_tree_list(inner, NULL, pids, most), 1, "one that is alone");
+	is_int(cairn_tree_list(0x7ffffff0, NULL, pids, most), 0, "one that is not there");
+
+	/* From one call to the next: a process that is new, one that has ended, and one that has lost its parent. */
+	struct cairn_buffer known = {0};
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	is_int(cairn_tree_list(getpid(), &known, pids, most), 3, "a tree at first");
+	is_int(cairn_tree_list(getpid(), &known, pids, most), 3, "the same again");
+	ok(pids[0] == getpid() && pids[1] == child && pids[2] == inner, "in the same order");
+	pid_t second = fork();
+	if (second == 0)
+		pause();
+	is_int(cairn_tree_list(getpid(), &known, pids, most), 4, "with a new process");
+	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	is_int(cairn_tree_list(getpid(), &known, pids, most), 3, "without one that has ended");
+	ok(pids[0] == getpid() && pids[1] + pids[2] == inner + second, "whose child is below us then");
+	kill(second, SIGKILL);
+	waitpid(second, NULL, 0);
+	is_int(cairn_tree_list(getpid(), &known, pids, most), 2, "and without the new one");
+	cairn_buffer_free(&known);
+	close(held);
+	waitpid(inner, NULL, 0);
 	return tap_done();
 }
