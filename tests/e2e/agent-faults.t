@@ -54,6 +54,7 @@ wait_for 30 ask $pid /cairn/status
 sampled $pid "all descriptors closed under it"
 like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "the server is back"
 alive $pid "and the host's descriptors stay its own"
+kill $pid
 
 start deafen "$scratch/host" deafen
 wait_for 30 grep -q deaf "$scratch/deafen.out"
@@ -106,7 +107,8 @@ if [ "$(uname -m)" = x86_64 ] && grep -q 'Seccomp:' /proc/self/status; then
 	$cc -O1 -w -DSYSCALLS="\"$scratch/syscalls.h\"" tests/e2e/sandbox.c -o "$scratch/sandbox" -ljemalloc
 	mkdir "$scratch/sealed"
 	CAIRN_CONF=dumps:$scratch/sealed,time:1s,share:90% start sandbox "$scratch/sandbox"
-	wait_for 30 grep -q sealed "$scratch/sandbox.out"
+	wait_for 60 grep -q sealed "$scratch/sandbox.out"
+	wait_for 30 ask $pid /cairn/status
 	sampled $pid "a host that kills itself at an unknown system call"
 	is "$(ask $pid '/pprof/profile?seconds=1' -o /dev/null -w '%{http_code}')" 200 "and its CPU profile"
 	has_dumps() { [ -n "$(ls "$scratch/sealed")" ]; }
@@ -229,7 +231,10 @@ sampled $pid "after three SIGKILLs"
 # Nothing grows: descriptors, threads, memory.
 start idle "$scratch/host" idle
 wait_for 30 ask $pid /cairn/status
+hammer $pid 50 & # two at once, so that both workers are there before the memory is measured
+other=$!
 hammer $pid 50
+wait $other
 count() { ls /proc/$1/fd | wc -l; }
 rss() { awk '/^VmRSS/{print $2}' /proc/$1/status; }
 fds=$(count $pid) threads=$(ls /proc/$pid/task | wc -l) memory=$(rss $pid)

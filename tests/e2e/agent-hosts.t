@@ -11,6 +11,8 @@ export MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_TOOL=$stand_in
 # ask PID PATH [curl options]: over the socket of the process
 ask() { local pid=$1 path=$2; shift 2; curl -s --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
 socket_field() { ask "$1" "/cairn/status?format=text" | sed -n "s/^$2: //p"; }
+# rests PID: it sleeps, and so has been loaded; meanwhile the loader had files open
+rests() { grep -q '^State:.S' "/proc/$1/status"; }
 sampled() { snapshot_has_samples "$2" --unix-socket "$sockets/$1.sock" http://localhost/pprof/heap; }
 has_sample() { ask "$1" /pprof/heap | grep -q '^ *t\*: [1-9]'; }
 # start NAME COMMAND...: sets `pid`
@@ -48,7 +50,7 @@ cat >"$scratch/prefixed.c" <<'C'
 #include <stdlib.h>
 #include <unistd.h>
 void *odd_malloc(size_t);
-int main(void) { while (access("go", F_OK) != 0) usleep(1000); for (int i = 0; i < 20000; i++) { odd_malloc(2000); usleep(1000); } }
+int main(void) { while (access("go", F_OK) != 0) usleep(1000); for (int i = 0; i < 200000; i++) { odd_malloc(2000); usleep(1000); } }
 C
 $cc -O2 -w "$scratch/prefixed.c" -o "$scratch/prefixed" "$scratch/libodd.a" -lstdc++ -lm -pthread
 cd "$scratch"
@@ -73,7 +75,7 @@ cat >"$scratch/host.cc" <<'C'
 #include <map>
 #include <string>
 #include <thread>
-int main() { std::map<int, std::string> kept; for (int i = 0; i < 20000; i++) { kept[i % 5000] = std::string(2000, 'x'); try { if (i % 7 == 0) throw i; } catch (int) {} std::this_thread::sleep_for(std::chrono::milliseconds(1)); } }
+int main() { std::map<int, std::string> kept; for (int i = 0; i < 200000; i++) { kept[i % 5000] = std::string(2000, 'x'); try { if (i % 7 == 0) throw i; } catch (int) {} std::this_thread::sleep_for(std::chrono::milliseconds(1)); } }
 C
 c++ -O2 "$scratch/host.cc" -o "$scratch/cxx" -ljemalloc -pthread
 start cxx "$scratch/cxx"
@@ -88,14 +90,14 @@ is "$(socket_field $pid engine) $(socket_field $pid state)" "cairn inactive" "a 
 kill $pid; wait $pid 2>/dev/null
 export CAIRN_CONF=engine:jemalloc
 start plain "$scratch/plain"
-wait_for 3 runs $pid "$scratch/plain"
+wait_for 4 runs $pid "$scratch/plain" && wait_for 4 rests $pid
 sleep 0.5
 descriptors=$(ls /proc/$pid/fd | wc -l)
 [ ! -e "$sockets/$pid.sock" ] && [ "$(ls /proc/$pid/task | wc -l)" = 1 ]
 ok $? "a program without jemalloc has no socket and no thread more"
 "$scratch/plain" >/dev/null 2>&1 &
 children+=($!)
-wait_for 3 runs $! "$scratch/plain"
+wait_for 4 runs $! "$scratch/plain" && wait_for 4 rests $!
 is "$descriptors" "$(ls /proc/$!/fd | wc -l)" "nor a descriptor"
 is "$(LD_PRELOAD=$library sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n' ' ')" "$(sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n' ' ')" "a shell passes the variable on and takes nothing"
 unset CAIRN_CONF

@@ -4,7 +4,7 @@
 need curl python3 cc
 . tests/e2e/agent.sh
 ${CC:-cc} -O1 -g -w tests/e2e/ends.c -o "$scratch/ends" -ljemalloc
-export MALLOC_CONF=prof:true,lg_prof_sample:14
+export MALLOC_CONF=prof:true,lg_prof_sample:14 CAIRN_SOCKETS=$sockets
 
 # exec: a shell that has no use for the agent becomes a service that has. A young process is waited for in any case, so this one is older.
 CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sh -c "until [ -e $scratch/go ]; do sleep 0.1; done; exec $scratch/ends drop 20 600" >/dev/null 2>&1 &

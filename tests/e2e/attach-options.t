@@ -6,7 +6,7 @@ need cc python3 curl
 . tests/e2e/attach.sh
 
 start busy 2 none
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 attach -q --period 32K --engine cairn --listen "127.0.0.1:$port" --token sesame --budget 2% --wait "$pid"
 ok $? "all options together"
 status=$("$cairn" status "$pid")
@@ -28,20 +28,22 @@ attach --engine nothing "$pid" >/dev/null 2>&1
 is $? 2 "an unknown engine is a usage error"
 end
 
+# It allocates more only when it has been attached to, however long that takes.
 python3 -c '
-import sys, time
+import os, sys, time
 old = b"x" * (96 << 20)
 open(sys.argv[1], "w").write("x")
-kept = []
-while True:
-    if len(kept) < 200: kept.append(b"y" * 100000)
-    time.sleep(0.01)' "$scratch/ready" &
+while not os.path.exists(sys.argv[2]): time.sleep(0.01)
+kept = [b"y" * (100000 + i) for i in range(200)]
+open(sys.argv[3], "w").write("x")
+while True: time.sleep(1)' "$scratch/ready" "$scratch/go" "$scratch/done" &
 pid=$!
 children+=("$pid")
-for _ in $(seq 500); do [ -s "$scratch/ready" ] && break; sleep 0.02; done
+wait_for 20 test -s "$scratch/ready"
 sleep 1.2
 attach -q --period 16K "$pid" || broken "python cannot be attached to"
-sleep 3
+touch "$scratch/go"
+wait_for 20 test -s "$scratch/done"
 top=$("$cairn" top "$pid" 2>/dev/null)
 before=$("$cairn" top --json "$pid" 2>/dev/null | python3 -c 'import json, sys
 def find(value):

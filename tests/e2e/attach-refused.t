@@ -51,7 +51,7 @@ C
 $cc -o "$scratch/strict" "$scratch/strict.c"
 mkfifo "$scratch/never"
 run "$scratch/strict" <>"$scratch/never"
-for _ in $(seq 100); do grep -q 'Seccomp:.1' "/proc/$pid/status" && break; sleep 0.02; done
+wait_for 10 grep -q 'Seccomp:.1' "/proc/$pid/status"
 refuses "strict seccomp" "*may only read and write*"
 refuses "and --filtered does not help there" "*may only read and write*" --filtered
 end
@@ -79,6 +79,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp "$scratch/target" "$scratch/setuid" && chown 65534 "$scratch/setuid" && chmod 4755 "$scratch/setuid"
 	program=$scratch/setuid
 	start secure 0 one 3
+	wait_for 4 waits_in 230 # until then it maps memory itself
 	refuses "a program with set-user-ID" "*runs with another user's rights*"
 	end
 	program=$scratch/target
@@ -87,7 +88,7 @@ if [ "$(id -u)" = 0 ]; then
 	"${nobody[@]}" "$scratch/target" "$scratch/theirs" 0 one 3 &
 	pid=$!
 	children+=("$pid")
-	for _ in $(seq 100); do [ -s "$scratch/theirs" ] && break; sleep 0.02; done
+	wait_for 10 test -s "$scratch/theirs"
 	said=$(setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$cairn" attach "$pid" 2>&1)
 	like "$? $said" "1 *although you are root: the capability SYS_PTRACE is missing*--cap-add SYS_PTRACE*" "root without the capability"
 	# The same user may, where the system allows it.
@@ -99,7 +100,7 @@ if [ "$(id -u)" = 0 ]; then
 	"${nobody[@]}" "$scratch/target" "$scratch/theirs2" 0 one 3 &
 	pid=$!
 	children+=("$pid")
-	for _ in $(seq 100); do [ -s "$scratch/theirs2" ] && break; sleep 0.02; done
+	wait_for 10 test -s "$scratch/theirs2"
 	yama() { # SCOPE: what its own user is told
 		unshare -m bash -c 'mount -t tmpfs tmpfs /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo "$1" >/proc/sys/kernel/yama/ptrace_scope
 			shift; exec "$@"' yama "$1" "${nobody[@]}" "$cairn" attach "$pid" 2>&1

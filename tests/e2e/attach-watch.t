@@ -15,7 +15,7 @@ ok $? "an agent that is there is used"
 end
 
 start settings 2 none
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 timeout 60 "$cairn" watch --attach --period 32K --engine cairn --listen "127.0.0.1:$port" --token sesame --budget 2% --once \
 	--folder "$scratch/settings.dumps" "$pid" >"$scratch/log" 2>&1
 ok $? "watch --attach with all settings of an agent"

@@ -19,15 +19,18 @@ for kind in "${!waits[@]}"; do
 	end
 done
 
-# Threads that do nothing but allocate and free.
+# Threads that do nothing but allocate and free. They hold 1 MB, which is 16 samples, once all of them have gone on for a while.
 start busy 8 none
+named() { "$cairn" top "$pid" >"$scratch/top" 2>&1 && grep -q allocate "$scratch/top"; }
 rounds=0
 for _ in 1 2 3 4 5; do
-	attach --period 64K "$pid" >"$scratch/log" 2>&1 && works "$scratch/busy" && "$cairn" top "$pid" >"$scratch/top" 2>&1 &&
-		grep -q allocate "$scratch/top" && detach "$pid" >>"$scratch/log" 2>&1 && works "$scratch/busy" && rounds=$((rounds + 1))
+	attach --period 64K "$pid" >"$scratch/log" 2>&1 && works "$scratch/busy" && wait_for 4 named &&
+		detach "$pid" >>"$scratch/log" 2>&1 && works "$scratch/busy" && rounds=$((rounds + 1))
 done
 is $rounds 5 "eight threads that allocate and free are attached to five times, seen, and left"
 sed 's/^/#   /' "$scratch/log" | head -n 3
+alone() { [ "$(ls "/proc/$pid/task" | wc -l)" = 8 ]; }
+wait_for 4 alone # a thread that was waited for is there for a moment more
 is "$(ls "/proc/$pid/task" | wc -l)" 8 "no thread of the agent is left"
 is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "nor a descriptor of the library"
 is "$(awk '$2 ~ /w.*x/ || $2 ~ /rwx/' "/proc/$pid/maps")" "" "no memory is writable and executable"

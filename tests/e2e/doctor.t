@@ -233,7 +233,8 @@ ${CC:-cc} -O1 -w -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwin
 LD_PRELOAD=$library CAIRN_CONF=engine:cairn,enable_heap_profiling:true,period:4K "$scratch/untold" &
 pid=$!
 children+=("$pid")
-sampled() { [ "$("$cairn" status "$pid" 2>/dev/null | grep -c '^state: active')" = 1 ] && "$cairn" top "$pid" >/dev/null 2>&1; }
+# It sleeps when it has allocated all of it.
+sampled() { grep -q '^State:.S' "/proc/$pid/status" && "$cairn" status "$pid" | grep -q '^state: active' && "$cairn" top "$pid"; }
 wait_for 30 sampled
 sees 1 '*wrong stacks * of * stacks (* %) lack their callers: most of them end in code without unwind tables and frame pointers*to do: compile with -fasynchronous-unwind-tables*' \
 	'stacks that end too early are counted' "$pid"

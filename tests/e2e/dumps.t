@@ -11,7 +11,7 @@ listing() { python3 -c 'import json, sys
 dumps = json.load(sys.stdin)["dumps"]
 print(eval(sys.argv[1]))' "$1"; }
 written() { [ "$(field "$1" dumps written)" -ge "$2" ]; }
-fill() { timeout 60 redis-benchmark -p "$1" -n 60000 -r 1000000 -d 400 -t set -q >/dev/null; }
+fill() { timeout 600 redis-benchmark -p "$1" -n 60000 -r 1000000 -d 400 -t set -q >/dev/null; }
 
 folder=$scratch/dumps
 CONF="dumps:$folder,start:true,grow:4M,every:1m,distance:200ms,keep-count:6" start_redis service || { ok 1 "redis starts"; done_testing; }

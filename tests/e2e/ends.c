@@ -3,7 +3,8 @@
  * ends term MIB: keeps MIB; when told to end it gives all of it back first, as an orderly service does.
  * ends return|exit|_exit MIB: keeps MIB for a moment and ends.
  * ends peak MIB FILE: keeps MIB until FILE is there, gives it back and goes on for a second.
- * ends drop MIB [SECONDS]: keeps MIB, becomes another user in another folder, and returns after a while.
+ * ends drop MIB [SECONDS]: keeps MIB, becomes another user in another folder, and returns after a while. Where $CAIRN_SOCKETS
+ *   names the folder of the agents' sockets, its own is there before that.
  * ends forks N: starts N children, one after another, that allocate and exit.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -34,6 +35,15 @@ static void give_back(void)
 		free(kept[i]);
 		kept[i] = NULL;
 	}
+}
+
+static void wait_for_agent(void)
+{
+	char path[300];
+	const char *folder = getenv("CAIRN_SOCKETS");
+	snprintf(path, sizeof path, "%s/%d.sock", folder ? folder : "", getpid());
+	for (unsigned round = 0; folder && access(path, F_OK) != 0 && round < 3000; round++)
+		usleep(10000);
 }
 
 static void start_children(int count)
@@ -74,6 +84,8 @@ int main(int count, char **arguments)
 		sleep(1);
 		return 6;
 	}
+	if (strcmp(how, "drop") == 0)
+		wait_for_agent();
 	if (strcmp(how, "drop") == 0 && (chdir("/") != 0 || setgid(65534) != 0 || setuid(65534) != 0))
 		return 9;
 	if (strcmp(how, "drop") == 0)

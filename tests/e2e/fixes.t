@@ -72,7 +72,7 @@ begin env MALLOC_CONF=prof:true,lg_prof_sample:8 "$service" "$file"; paste perio
 begin env "MALLOC_CONF=prof:true,prof_final:true,prof_prefix:$scratch/not there/je" "$service" "$file"; paste 'dump folder' wrong 'no folder for dumps'
 begin "${agent[@]}" MALLOC_CONF=prof:true CAIRN_CONF=listen:127.0.0.1:1,depth:99 "$service" "$file"
 wait_for 20 answered "$pid"
-python3 -c 'import socket, time; s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); open("taken", "w").write(str(s.getsockname()[1])); time.sleep(60)' &
+python3 -c 'import socket, time; s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); open("taken", "w").write(str(s.getsockname()[1])); time.sleep(1800)' &
 children+=($!)
 kill "$pid"; wait_for 10 test -s taken
 begin "${agent[@]}" MALLOC_CONF=prof:true "CAIRN_CONF=listen:127.0.0.1:$(<taken),depth:99" "$service" "$file"; wait_for 20 answered "$pid"; paste "agent's settings" wrong 'a port that is taken' restarts

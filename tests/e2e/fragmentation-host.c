@@ -1,4 +1,4 @@
-/* fragmentation-host.c - a host that keeps one in fifty small objects, so that its slabs are nearly empty, and many others, whose slabs are
+/* fragmentation-host.c - a host that keeps one in 25 small objects, so that its slabs are nearly empty, and many others, whose slabs are
  * full.
  * Prints "site NAME BYTES": what is free in the slabs of each, by arithmetic, and waits to be killed.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { sparse = 1 << 20, sparse_size = 64, one_in = 50, dense = 100000, dense_size = 320 };
+enum { sparse = 1 << 20, sparse_size = 64, one_in = 25, dense = 100000, dense_size = 320 };
 
 int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
 

@@ -1,5 +1,5 @@
-/* grow.c - a service that grows: MEGABYTES_PER_SECOND up to MEGABYTES in blocks of BYTES, touched, then waits to be ended.
- * Writes how much it has, in bytes, to the file REPORT as it goes, so that a test knows what it had when it was killed.
+/* grow.c - a service that grows: MEGABYTES_PER_SECOND, less where the machine is busy, up to MEGABYTES in blocks of BYTES, touched, then
+ * waits to be ended. Writes how much it has, in bytes, to the file REPORT as it goes, so that a test knows what it had when it was killed.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,6 +38,7 @@ int main(int count, char **arguments)
 	struct block *blocks = NULL;
 	size_t step = speed / 100; /* a hundredth of a second's worth at a time */
 	struct timespec start, now;
+	double late = 0; /* time that is not caught up with: that would be faster than it is told */
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t have = 0; have < most;) {
 		for (size_t done = 0; done < step; done += size) {
@@ -46,9 +47,11 @@ int main(int count, char **arguments)
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		double elapsed = (double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9;
-		double ahead = (double)have / (double)speed - elapsed;
+		double ahead = (double)have / (double)speed + late - elapsed;
 		if (ahead > 0)
 			usleep((useconds_t)(ahead * 1e6));
+		else
+			late -= ahead;
 	}
 	pause();
 	return blocks == NULL;

@@ -61,6 +61,8 @@ mkdir "$scratch/kept"
 watcher=$!
 children+=($watcher)
 wait_for 60 has_grown
+has_dump() { ls "$scratch/kept"/*.heap; }
+wait_for 30 has_dump # the first of all, which is looked at below
 kill -9 $pid
 wait $pid 2>/dev/null
 wait $watcher

@@ -103,7 +103,9 @@ int main(int count, char **argument)
 			requests[at % lifetime_ms][i] = open_request(object_bytes);
 		}
 		forget_request(object_bytes);
-		for (int i = 0; i < objects && !turn; i++)
+		if (__atomic_load_n(&turn, __ATOMIC_ACQUIRE))
+			continue; /* what was handed over is not freed yet */
+		for (int i = 0; i < objects; i++)
 			handed[i] = hand_over(object_bytes);
 		__atomic_store_n(&turn, 1, __ATOMIC_RELEASE);
 	}

@@ -93,8 +93,13 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null &
 	leaks "$scratch/growing"
 	holds 'redis: a keyspace that grows is growing' says 'D["verdict"] == "growing" and len(G) > 0 and sum(r["share"] for r in G) > 0.99'
 	holds 'by the call paths that make keys and values' says 'any("setGenericCommand" in f or "processMultibulkBuffer" in f or "setCommand" in f for r in G[:3] for f in r["stack"])'
-	serve steady 2000
-	leaks "$scratch/steady"
+	# One in a hundred that stays is called growing by chance, which is the rate that the verdict promises; two in a row are not.
+	for round in 1 2; do
+		rm -rf "$scratch/steady"
+		serve steady 2000
+		leaks "$scratch/steady"
+		says 'D["verdict"] != "growing" and len(G) == 0' >/dev/null && break
+	done
 	holds 'redis: one that stays is not' says 'D["verdict"] != "growing" and len(G) == 0'
 else
 	skip 'redis: growing and steady' 'no redis-server with a profiler here'

@@ -16,7 +16,7 @@ kills() { awk '$1 == "oom_kill" { print $2 }' "$group/$counter"; }
 
 # run CONF: the growing process in the group. Sets code (how it ended) and had (bytes at the end).
 run() {
-	LD_PRELOAD=$library CAIRN_CONF=$1 MALLOC_CONF=prof:true,lg_prof_sample:16 bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' \
+	LD_PRELOAD=$library CAIRN_CONF=$1 MALLOC_CONF=prof:true,lg_prof_sample:15 bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' \
 		"$group" "$scratch/grow" 50 2048 4096 "$scratch/report" &
 	pid=$!
 	children+=($pid)

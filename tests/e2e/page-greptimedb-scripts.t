@@ -43,7 +43,7 @@ like "$(script)" '*: PID must be provided as a command-line argument.' 'dump.sh 
 like "$(script x1)" "*: Invalid PID: 'x1'. PID must be a number." 'dump.sh with something else'
 like "$(script $service)" "*: Failed to get memory usage for PID $service.*" 'dump.sh with the PID of a process that is gone'
 sleep 1 &
-timeout 20 ./dump.sh $! >/dev/null 2>&1
+timeout 200 ./dump.sh $! >/dev/null 2>&1
 is "$(($? != 124))" 1 'dump.sh ends with a process that has no agent, too'
 
 # 3. and 4. Flame graphs. flamegraph.pl is optional on the page; here it is made as the page says, by a script that downloads nothing.

@@ -165,8 +165,14 @@ runner=$!
 children+=($runner)
 exec 7>"$scratch/stop"
 wait_for 30 grep -q idle "$scratch/out"
-all_answer() { for child in $(sed -n 's/child //p' "$scratch/out"); do has_agent "$child" || return 1; done; }
-wait_for 30 all_answer
+# all_hold: each of them has been sampled; their agents answer before that
+all_hold() {
+	local child
+	for child in $(sed -n 's/child //p' "$scratch/out"); do
+		curl -s --max-time 20 --unix-socket "$sockets/$child.sock" http://localhost/cairn/snapshot | grep -qE '^ *t\*: [1-9]' || return 1
+	done
+}
+wait_for 30 all_hold
 kill -TERM $runner
 wait $runner
 exec 7>&-

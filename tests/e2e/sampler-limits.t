@@ -33,8 +33,14 @@ period=$(fact $pid period)
 [ "$period" -gt 64 ]
 ok $? "the status has the period: $period"
 is "$(fact $pid reset_at)" "" "samples taken before stay, each with its own period"
-"$cairn" dump -o "$scratch/budget.heap" $pid >/dev/null
-is "$(sed -n 's/^# cairn period //p' "$scratch/budget.heap")" "$(fact $pid period)" "and so has every dump"
+# between_changes: takes a dump; true if the period did not change meanwhile
+between_changes() {
+	period=$(fact $pid period)
+	"$cairn" dump -o "$scratch/budget.heap" $pid >/dev/null
+	[ "$(fact $pid period)" = "$period" ]
+}
+wait_for 20 between_changes
+is "$(sed -n 's/^# cairn period //p' "$scratch/budget.heap")" "$period" "and so has every dump"
 stop
 
 # Dumps at new highs, within the limits of the folder.

@@ -41,6 +41,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "served: %s\n", error);
 		return 1;
 	}
-	sleep(300);
+	sleep(1800);
 	return 0;
 }

@@ -73,7 +73,7 @@ like "$(cat calls.dot)" 'digraph*' 'as text for Graphviz'
 answers 'callgrind calls.out' 'wrote calls.out' 'callgrind'
 like "$(head -n 1 calls.out)" 'events: Hits' 'is in its format'
 answers options 'sysroot' 'long output'
-[ -s pager.out ]
+wait_for 5 test -s pager.out
 is $? 0 'goes through the pager'
 # Completion, and history.
 tmux send-keys C-l
@@ -118,7 +118,8 @@ is $? 0 'jeprof on a terminal is a shell'
 shows "Welcome to jeprof!  For help, type 'help'."
 is $? 0 'with its greeting'
 answers top 'Total: ' 'top there has the total'
-like "$(screen)" '*'"$(./jeprof --text leaky now.heap 2>/dev/null | sed -n 2p)"'*' 'and the rows of --text'
+wait_for 5 shows "$(./jeprof --text leaky now.heap 2>/dev/null | sed -n 2p)"
+ok $? 'and the rows of --text'
 answers 'top2 --cum' 'clone3' 'with --cum'
 answers 'weblist look_up > look.html' 'wrote look.html' 'weblist writes a page'
 holds 'with the source and the instructions behind its lines' python3 -c '

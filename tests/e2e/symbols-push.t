@@ -73,6 +73,8 @@ like "$(cat "$scratch/out")" "$(build_id "$scratch/app")  * KiB  *app" 'and that
 app_first() { tops app | grep -q first_function; }
 wait_for 20 app_first
 ok $? 'what was stored before has its name'
+one_named() { [ "$(metric named_total)" = 1 ]; }
+wait_for 20 one_named # it is counted when the store has it
 is "$(metric named_total)" 1 'one frame was named late'
 renamed() { merged | grep -q first_function; }
 wait_for 40 renamed
@@ -217,7 +219,7 @@ if unshare -rm true 2>/dev/null; then
 mount -t tmpfs -o size=24k none "$scratch/disk" || exit 9
 "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/disk" >"$scratch/full.log" 2>&1 &
 collector=$!
-for i in $(seq 200); do curl -sf "http://127.0.0.1:$port/health" >/dev/null && break; sleep 0.1; done
+for i in $(seq 2000); do curl -sf "http://127.0.0.1:$port/health" >/dev/null && break; sleep 0.1; done
 head -c 100000 /dev/zero >"$scratch/tail"
 cat "$scratch/app" "$scratch/tail" >"$scratch/large"
 "$cairn" symbols push --to "http://127.0.0.1:$port" "$scratch/large" 2>&1

@@ -138,13 +138,13 @@ wait_for 40 has_lines interval 2
 like "$(cat interval.out)" "*interval: * allocated *" "--interval counts what was freed, too"
 kill $watcher
 ends 0 "and ends"
-watch thin --time 50ms --distance 0 --start true --keep-count 5 --for 6s "$pid_db"
+watch thin --time 50ms --distance 0 --start true --keep-count 5 --for 15s "$pid_db"
 ends 0 "a dump every moment"
 holds "is thinned to five" sh -c "[ \$(ls thin | wc -l) -le 5 ] && [ $(lines thin) -gt 6 ]"
 
 # Death
 leak 8
-watch death --grow 8M --distance 500ms "$leaky"
+watch death --grow 1M --distance 500ms "$leaky"
 ends 0 "it ends with the process"
 like "$(cat death.err)" "cairn: note: process $leaky (leaky) exited with code 0; at most * MiB were seen, * dumps, the last is $(ls -t death | head -n 1)" "and tells how that ended, and the last dump"
 leak 900
@@ -229,6 +229,7 @@ children+=($outer)
 if [ -n "$unit" ] && echo $outer >"$unit/cgroup.procs" 2>/dev/null; then
 	leak 900
 	echo "$leaky" >"$unit/cgroup.procs"
+	wait_for 10 has_agent "$leaky"
 	"$cairn" watch --once --service cairn-test-$$ -o unit >out 2>err
 	like "$? $(cat out)" "0 *leaky $leaky *start:*" "a unit is found by its group, and in it the process with an agent"
 	kill -9 "$leaky" $outer

@@ -232,7 +232,11 @@ static void test_awaited(void)
 	pthread_t thread;
 	int strange = 0;
 	bool busy;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* which the thread has from its first instruction on, however late that comes */
 	pthread_create(&thread, NULL, await_signals, &strange);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	wait_ms(100); /* it waits by now */
 	struct cairn_cpu *cpu = cairn_cpu_start(1000, &busy, &error);
 	for (int i = 0; i < 10; i++) {

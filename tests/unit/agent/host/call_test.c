@@ -20,7 +20,7 @@ static void pause_ms(unsigned milliseconds)
 
 static bool reaches(atomic_int *counter, int value)
 {
-	for (int i = 0; i < 2000 && atomic_load(counter) < value; i++)
+	for (int i = 0; i < 60000 && atomic_load(counter) < value; i++)
 		pause_ms(1);
 	return atomic_load(counter) >= value;
 }
