@@ -31,8 +31,9 @@ enum { default_layers = 8, least_dumps = 2 };
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "html, svg or json (default: by the output's extension, else html)", CAIRN_OPTION_TEXT, AT(format), 0,
-	 (const char *const[]){"html", "svg", "json", NULL}},
+	{0, "format", "NAME",
+	 "html, svg, json, or text for a history (default: by the output's extension, else html; a terminal gets text)", CAIRN_OPTION_TEXT,
+	 AT(format), 0, (const char *const[]){"html", "svg", "json", "text", NULL}},
 	{0, "json", NULL, "print one JSON object instead of a picture; see doc/formats.md", CAIRN_OPTION_FLAG, AT(setup.json), 0},
 	{0, "title", "TEXT", "the heading (default: the process)", CAIRN_OPTION_TEXT, AT(title), 0},
 	{'n', "layers", "N", "show the N largest call paths as layers; 0 shows all (default: 8)", CAIRN_OPTION_COUNT,
@@ -54,23 +55,31 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-enum format { format_html = CAIRN_HISTORY_HTML, format_svg = CAIRN_HISTORY_SVG, format_json = CAIRN_HISTORY_JSON };
+enum format {
+	format_html = CAIRN_HISTORY_HTML,
+	format_svg = CAIRN_HISTORY_SVG,
+	format_json = CAIRN_HISTORY_JSON,
+	format_text = CAIRN_HISTORY_TEXT
+};
 
 static bool find_format(const struct options *options, enum format *format, struct cairn_error *error)
 {
-	static const char *const names[] = {[format_html] = "html", [format_svg] = "svg", [format_json] = "json"};
-	static_assert(sizeof names / sizeof *names == format_json + 1, "every format has a name");
+	static const char *const names[] = {[format_html] = "html", [format_svg] = "svg", [format_json] = "json", [format_text] = "text"};
+	static_assert(sizeof names / sizeof *names == format_text + 1, "every format has a name");
 	const char *name = options->setup.json ? "json" : options->format;
 	if (!name && options->setup.output) {
 		const char *point = strrchr(options->setup.output, '.');
 		name = point && !strchr(point, '/') ? point + 1 : NULL;
+		name = name && strcasecmp(name, "txt") == 0 ? "text" : name;
 	}
+	if (!name && !options->setup.output && isatty(STDOUT_FILENO))
+		name = "text";
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcasecmp(name ? name : "html", names[i]) == 0) {
 			*format = (enum format)i;
 			return true;
 		}
-	return cairn_fail_usage(error, "unknown picture format '%s'; use --format with html, svg or json", name);
+	return cairn_fail_usage(error, "unknown picture format '%s'; use --format with html, svg, json or text", name);
 }
 
 /* JSON. */
@@ -192,8 +201,8 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_view view = {0};
 	enum format format = format_html;
 	if (!find_format(options, &format, &error) || !cairn_view_check_filters(&options->setup, &error) ||
-	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
-	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
+	    ((format == format_html || format == format_svg) && !options->setup.output && isatty(STDOUT_FILENO) &&
+	     !cairn_fail_usage(&error, "'cairn timeline' does not write pictures to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
 	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
 	int code;
@@ -202,6 +211,10 @@ static int run(const void *values, int operand_count, char **operands)
 		return found ? CAIRN_EXIT_FAILED : cairn_say_failure(&error);
 	if (found)
 		return CAIRN_EXIT_DONE;
+	if (format == format_text) {
+		cairn_fail_usage(&error, "only a history has a text form; name a file with -o, or see 'cairn leaks' for several dumps");
+		return cairn_say_failure(&error);
+	}
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);

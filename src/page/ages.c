@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "series/history_svg.h"
+#include "series/history.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -55,7 +55,7 @@ static bool read_stack(struct contention *contention, struct cairn_bytes line)
 	if (cairn_text_decimal(&line, &count))
 		cairn_text_skip_blanks(&line);
 	size_t depth;
-	if (!cairn_text_take(&line, "@") || !cairn_stack_read(profile, line, &depth))
+	if (!cairn_text_take(&line, "@") || !cairn_stack_parse(profile, line, &depth))
 		return false;
 	double values[2] = {(double)count * contention->period, (double)cycles * contention->period};
 	cairn_profile_add_sample(profile, depth, 0, values);

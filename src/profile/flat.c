@@ -161,7 +161,7 @@ static bool read_stack(struct flat *flat, struct cairn_bytes line)
 	if (!take_counts(&line, &live, &total) || !take_mark(&line, "@"))
 		return false;
 	size_t depth;
-	if (!cairn_stack_read(flat->profile, line, &depth))
+	if (!cairn_stack_parse(flat->profile, line, &depth))
 		return false;
 	add_sample(flat, live, total, depth);
 	return true;

@@ -132,7 +132,7 @@ enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
 	return is_binary(text) && looks_like_pprof(text) ? CAIRN_FORMAT_PPROF : CAIRN_FORMAT_UNKNOWN;
 }
 
-bool cairn_stack_read(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth)
+bool cairn_stack_parse(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth)
 {
 	*depth = 0;
 	for (cairn_text_skip_blanks(&text); text.length > 0; cairn_text_skip_blanks(&text)) {

@@ -86,7 +86,7 @@ bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, stru
 
 /* Reads TEXT, return addresses separated by spaces, leaf first, up to the end of a line. They become the last DEPTH locations in the stack
  * room of PROFILE, for a sample to be added. Returns false if one of them is not a number. */
-bool cairn_stack_read(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth);
+bool cairn_stack_parse(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth);
 
 /* Names the unnamed locations of PROFILE by the lines "0xaddress name--inlined" in TEXT, as in the symbol section of a symbolized profile
  * or from a server. Returns how many were named. */

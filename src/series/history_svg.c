@@ -1,15 +1,13 @@
 /* history_svg.c - draws a history: memory above, the allocation rate below.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "series/history_svg.h"
+#include "series/history.h"
 
-#include "base/array.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/xml.h"
 
 #include <math.h>
-#include <time.h>
 
 enum { width = 1200, left = 76, side = 14, heading = 64, plot = 340, gap = 44, strip = 70, foot = 58 };
 
@@ -19,47 +17,14 @@ struct drawing {
 	double most, most_rate; /* the values at the top of the plot and of the strip below it */
 };
 
-struct cairn_history cairn_history_make(const struct cairn_profile *profile, int64_t last_ns)
-{
-	struct cairn_history history = {.profile = profile, .rows = cairn_array_zero(profile->history_count + 1, sizeof *history.rows)};
-	int64_t newest = profile->history_count ? profile->history[profile->history_count - 1].time_ns : 0;
-	int64_t end = profile->time_ns > newest ? profile->time_ns : newest;
-	for (size_t i = 0; i < profile->history_count; i++)
-		if (!last_ns || profile->history[i].time_ns >= end - last_ns)
-			history.rows[history.count++] = profile->history[i];
-	if (history.count && end > newest) { /* at the end, live memory is known exactly, but resident memory is not */
-		struct cairn_history_row last = history.rows[history.count - 1];
-		uint32_t space = cairn_profile_find_value(profile, "inuse_space"), sum = cairn_profile_find_value(profile, "alloc_space");
-		last.time_ns = end;
-		last.resident = last.usage = 0;
-		last.live = space == CAIRN_NONE ? last.live : (uint64_t)fmax(0, cairn_profile_total(profile, space));
-		last.allocated = sum == CAIRN_NONE ? last.allocated : (uint64_t)fmax(0, cairn_profile_total(profile, sum));
-		history.rows[history.count++] = last;
-	}
-	return history;
-}
-
-double cairn_history_rate(const struct cairn_history *history, size_t number)
-{
-	const struct cairn_history_row *row = &history->rows[number];
-	if (number == 0 || row->allocated < row[-1].allocated || row->time_ns <= row[-1].time_ns)
-		return 0;
-	return (double)(row->allocated - row[-1].allocated) / ((double)(row->time_ns - row[-1].time_ns) / CAIRN_SECOND_NS);
-}
-
-static double seconds_before_end(const struct cairn_history *history, size_t number)
-{
-	return (double)(history->rows[history->count - 1].time_ns - history->rows[number].time_ns) / CAIRN_SECOND_NS;
-}
-
 static double x_of_seconds(const struct drawing *drawing, double before)
 {
-	return width - side - (width - left - side) * before / fmax(seconds_before_end(drawing->history, 0), 1e-3);
+	return width - side - (width - left - side) * before / fmax(cairn_history_before_end(drawing->history, 0), 1e-3);
 }
 
 static double x_of(const struct drawing *drawing, size_t number)
 {
-	return x_of_seconds(drawing, seconds_before_end(drawing->history, number));
+	return x_of_seconds(drawing, cairn_history_before_end(drawing->history, number));
 }
 
 static double y_of(const struct drawing *drawing, double bytes)
@@ -123,7 +88,7 @@ static void write_rates(const struct drawing *drawing)
 	char text[24];
 	cairn_buffer_format(drawing->out, "<path class=\"rate\" d=\"M%.1f,%.1f", x_of(drawing, 0), ground);
 	for (size_t i = 1; i < history->count; i++)
-		cairn_buffer_format(drawing->out, "V%.1fH%.1f", ground - strip * cairn_history_rate(history, i) / drawing->most_rate,
+		cairn_buffer_format(drawing->out, "V%.1fH%.1f", ground - strip * cairn_history_rate(history, i - 1, i) / drawing->most_rate,
 				    x_of(drawing, i));
 	cairn_buffer_format(drawing->out, "V%.1fZ\"/>\n<path class=\"base\" d=\"M%d,%.1fH%d\"/>\n", ground, left, ground, width - side);
 	cairn_buffer_format(drawing->out, "<text class=\"strip\" x=\"%d\" y=\"%.1f\">allocated per second, at most %s</text>\n", left,
@@ -145,7 +110,7 @@ static void write_time_axis(const struct drawing *drawing)
 {
 	static const double steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
 	const size_t count = sizeof steps / sizeof *steps;
-	double whole = seconds_before_end(drawing->history, 0), step = steps[0], ground = heading + plot + gap + strip;
+	double whole = cairn_history_before_end(drawing->history, 0), step = steps[0], ground = heading + plot + gap + strip;
 	char text[24];
 	for (size_t s = 0; s < count && whole / step > 9; s++)
 		step = steps[s];
@@ -153,12 +118,8 @@ static void write_time_axis(const struct drawing *drawing)
 	for (double before = step; before <= whole; before += step)
 		cairn_buffer_format(drawing->out, "<text class=\"time\" x=\"%.1f\" y=\"%.1f\">-%s</text>\n", x_of_seconds(drawing, before),
 				    ground + 20, cairn_text_span((int64_t)(before * CAIRN_SECOND_NS), text));
-	time_t end = (time_t)(drawing->history->rows[drawing->history->count - 1].time_ns / CAIRN_SECOND_NS);
-	struct tm parts;
-	char when[40];
-	gmtime_r(&end, &parts);
-	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &parts);
-	cairn_buffer_format(drawing->out, "<text class=\"end\" x=\"%d\" y=\"%.1f\">%s</text>\n", width - side, ground + 40, when);
+	cairn_buffer_format(drawing->out, "<text class=\"end\" x=\"%d\" y=\"%.1f\">%s</text>\n", width - side, ground + 40,
+			    cairn_history_end(drawing->history, text));
 }
 
 static void write_limit(const struct drawing *drawing)
@@ -209,7 +170,7 @@ static void write_heading(const struct drawing *drawing, const char *title)
 	cairn_buffer_format(drawing->out, "<text class=\"title\" x=\"%d\" y=\"30\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(title ? title : *process ? process : "Memory over time"));
 	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">the last %s", side,
-			    cairn_text_span((int64_t)(seconds_before_end(drawing->history, 0) * CAIRN_SECOND_NS), span));
+			    cairn_text_span((int64_t)(cairn_history_before_end(drawing->history, 0) * CAIRN_SECOND_NS), span));
 	if (profile->ended) {
 		cairn_buffer_text(drawing->out, ": ");
 		cairn_xml_text(drawing->out, cairn_strings_bytes(&profile->strings, profile->ended));
@@ -239,7 +200,7 @@ void cairn_history_svg(const struct cairn_history *history, const char *title, s
 		drawing.most = fmax(drawing.most, most_of(history, limit));
 	drawing.most *= 1.06;
 	for (size_t i = 1; i < history->count; i++)
-		drawing.most_rate = fmax(drawing.most_rate, cairn_history_rate(history, i));
+		drawing.most_rate = fmax(drawing.most_rate, cairn_history_rate(history, i - 1, i));
 	int height = heading + plot + gap + strip + foot;
 	cairn_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", width,

@@ -47,6 +47,31 @@ like "$(cat "$scratch/history.svg")" \
 holds "which is well-formed" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$scratch/history.svg"
 holds "and as a page" "$cairn" timeline -o "$scratch/history.html" "$scratch/left"
 like "$(cat "$scratch/history.html")" '<!doctype html>*<svg*</html>*' "of one file"
+"$cairn" timeline --format text "$scratch/left" >"$scratch/history.txt"
+like "$(cat "$scratch/history.txt")" \
+	"host, process $pid
+the last * s before * UTC; at most * MiB resident*
+Before the end    Resident        Live     Allocated  Resident
+*
+*MiB *MiB *MiB/s  █*
+       the end           - *MiB *MiB/s" "and as a table"
+is "$(on_terminal "$cairn" timeline "$scratch/left")" "$(cat "$scratch/history.txt")" "which a terminal shows"
+table() { # its figures against those of the JSON
+	python3 - "$scratch/history.json" "$scratch/history.txt" <<'P'
+import json, sys
+rows = json.load(open(sys.argv[1]))["history"]
+table = [line.split() for line in open(sys.argv[2])][4:]
+end = rows[-1]["time"]
+assert len(table) >= 3 and table[-1][:3] == ["the", "end", "-"], table
+for line in table[:-1]:
+    before = float(line[0]) / {"s": 1, "ms": 1000}[line[1]]
+    row = min(rows, key=lambda row: abs(end - row["time"] - before))
+    assert abs(end - row["time"] - before) < 0.06, line
+    assert line[3] == "MiB" and abs(row["resident"] / 2**20 - float(line[2])) < 0.06, (line, row)
+assert abs(rows[-1]["live"] / 2**20 - float(table[-1][3])) < 0.06, table[-1]
+P
+}
+holds "with the figures of the JSON" table
 "$cairn" timeline --last 2s --json "$scratch/left" >"$scratch/short.json" 2>/dev/null
 is "$(python3 -c 'import json, sys
 rows = json.load(open(sys.argv[1]))["history"]; print(rows[-1]["time"] - rows[0]["time"] <= 2, len(rows) >= 2)' "$scratch/short.json")" \
@@ -68,6 +93,10 @@ wait $pid 2>/dev/null
 wait $watcher
 "$cairn" timeline --history --json "$scratch/kept" >"$scratch/kept.json" 2>"$scratch/err"
 is $? 0 "--history takes the newest dump of a folder"
+like "$("$cairn" timeline --history --format text "$scratch/kept")" "host, process $pid: killed by signal 9 (Killed)*" "as a table, too"
+"$cairn" timeline --format text "$scratch/kept" >/dev/null 2>"$scratch/err"
+is "$? $(cat "$scratch/err")" "2 cairn: only a history has a text form; name a file with -o, or see 'cairn leaks' for several dumps" \
+	"several dumps have none"
 holds "the dump of a last moment has the same" rows "$scratch/kept.json" 3
 like "$(cat "$scratch/kept.json")" '*"ended":"killed by signal 9 (Killed)"*' "and says how the process ended"
 first=$(ls "$scratch/kept"/*.heap | grep -v last | head -n 1)

@@ -84,9 +84,11 @@ bad 2 "nonsense: not a PID; *" attach nonsense
 is "$(cat "$scratch/raw.txt")" "$("$cairn" raw $now)" 'raw has -o as well'
 "$cairn" top $now -o "$scratch/x.json"
 holds 'a report to a file named .json is JSON' python3 -m json.tool "$scratch/x.json"
-for picture in flame html timeline; do
+for picture in flame html; do
 	like "$(on_terminal "$cairn" $picture $now 2>&1)" "*'cairn $picture' does not write to a terminal; name a file with -o*" "no $picture for a terminal"
 done
+like "$(on_terminal "$cairn" timeline --format svg $now 2>&1)" "*'cairn timeline' does not write pictures to a terminal; name a file with -o*" \
+	"no picture of a timeline for a terminal"
 is "$("$cairn" top -q --binary /nowhere $now 2>&1 >/dev/null)" '' '-q: no notes'
 bad 2 "--nodefraction takes a number, not 'x'" top --nodefraction x $now
 bad 1 "nothing can be disassembled: /srv/shop: the file is gone*--binary*" disasm put $now

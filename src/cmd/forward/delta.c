@@ -48,10 +48,10 @@ static int by_stack(const void *a, const void *b)
 }
 
 /* The counts of PROFILE; HASHES gets the stack of each sample. */
-static struct cairn_counts count_all(const struct cairn_profile *profile, uint64_t instance, uint64_t *hashes)
+static struct cairn_count_list count_all(const struct cairn_profile *profile, uint64_t instance, uint64_t *hashes)
 {
 	uint32_t objects = cairn_profile_find_value(profile, "alloc_objects"), bytes = cairn_profile_find_value(profile, "alloc_space");
-	struct cairn_counts counts = {.instance = instance, .time_ns = profile->time_ns};
+	struct cairn_count_list counts = {.instance = instance, .time_ns = profile->time_ns};
 	uint64_t *locations = cairn_array_new(profile->location_count, sizeof *locations);
 	counts.items = cairn_array_new(profile->sample_count, sizeof *counts.items);
 	for (size_t i = 0; i < profile->location_count; i++)
@@ -76,13 +76,13 @@ static struct cairn_counts count_all(const struct cairn_profile *profile, uint64
 	return counts;
 }
 
-static struct cairn_counted *find_stack(const struct cairn_counts *counts, uint64_t stack)
+static struct cairn_counted *find_stack(const struct cairn_count_list *counts, uint64_t stack)
 {
 	struct cairn_counted key = {.stack = stack};
 	return counts && counts->count ? bsearch(&key, counts->items, counts->count, sizeof key, by_stack) : NULL;
 }
 
-static struct cairn_counts *find_process(const struct cairn_deltas *deltas, uint64_t instance)
+static struct cairn_count_list *find_process(const struct cairn_deltas *deltas, uint64_t instance)
 {
 	for (size_t i = 0; i < deltas->count; i++)
 		if (deltas->processes[i].instance == instance)
@@ -124,14 +124,14 @@ bool cairn_deltas_make(struct cairn_deltas *deltas, uint64_t instance, const str
 		       struct cairn_profile *out, int64_t *since_ns)
 {
 	uint32_t objects = cairn_profile_find_value(profile, "alloc_objects"), bytes = cairn_profile_find_value(profile, "alloc_space");
-	const struct cairn_counts *last = find_process(deltas, instance);
+	const struct cairn_count_list *last = find_process(deltas, instance);
 	if (last && profile->time_ns <= last->time_ns)
 		return false;
 	uint64_t *hashes = cairn_array_new(profile->sample_count, sizeof *hashes);
 	bool *keep = cairn_arena_zero(arena, profile->sample_count + 1, sizeof *keep);
 	free(deltas->pending.items);
 	deltas->pending = count_all(profile, instance, hashes);
-	const struct cairn_counts *before = last && deltas->pending.bytes >= last->bytes ? last : NULL;
+	const struct cairn_count_list *before = last && deltas->pending.bytes >= last->bytes ? last : NULL;
 	struct cairn_map seen = {0}; /* stacks: what several samples have is given to the first of them */
 	copy_samples(profile, arena, out);
 	for (size_t i = 0; i < profile->sample_count; i++) {
@@ -161,7 +161,7 @@ bool cairn_deltas_make(struct cairn_deltas *deltas, uint64_t instance, const str
 	return true;
 }
 
-static void forget(struct cairn_deltas *deltas, struct cairn_counts *process)
+static void forget(struct cairn_deltas *deltas, struct cairn_count_list *process)
 {
 	deltas->items -= process->count;
 	free(process->items);
@@ -170,13 +170,13 @@ static void forget(struct cairn_deltas *deltas, struct cairn_counts *process)
 
 void cairn_deltas_settle(struct cairn_deltas *deltas)
 {
-	struct cairn_counts *process = find_process(deltas, deltas->pending.instance);
+	struct cairn_count_list *process = find_process(deltas, deltas->pending.instance);
 	if (!deltas->pending.items)
 		return;
 	if (process)
 		forget(deltas, process);
 	while (deltas->count > 0 && deltas->items + deltas->pending.count > items_most) {
-		struct cairn_counts *oldest = &deltas->processes[0];
+		struct cairn_count_list *oldest = &deltas->processes[0];
 		for (size_t i = 1; i < deltas->count; i++)
 			if (deltas->processes[i].used < oldest->used)
 				oldest = &deltas->processes[i];
@@ -186,7 +186,7 @@ void cairn_deltas_settle(struct cairn_deltas *deltas)
 	deltas->pending.used = ++deltas->clock;
 	deltas->items += deltas->pending.count;
 	deltas->processes[deltas->count++] = deltas->pending;
-	deltas->pending = (struct cairn_counts){0};
+	deltas->pending = (struct cairn_count_list){0};
 }
 
 void cairn_deltas_free(struct cairn_deltas *deltas)

@@ -16,7 +16,7 @@ struct cairn_counted {
 	double objects, bytes;
 };
 
-struct cairn_counts {
+struct cairn_count_list {
 	uint64_t instance;
 	int64_t time_ns;
 	double bytes; /* in all */
@@ -27,11 +27,11 @@ struct cairn_counts {
 
 /* All zeroes is the start. */
 struct cairn_deltas {
-	struct cairn_counts *processes;
+	struct cairn_count_list *processes;
 	size_t count, capacity;
 	size_t items; /* of all */
 	uint64_t clock;
-	struct cairn_counts pending; /* of the last call of cairn_deltas_make */
+	struct cairn_count_list pending; /* of the last call of cairn_deltas_make */
 };
 
 /* Makes OUT, whose arrays are in ARENA and which borrows the rest from PROFILE, PROFILE with its allocations since the last snapshot of

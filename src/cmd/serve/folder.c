@@ -223,7 +223,7 @@ static struct cairn_serve_process *load(struct cairn_serve_folder *folder, const
 	if (read_file(folder->path, found->name, &dump) && unpack(&dump) &&
 	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN &&
 	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
-		if (cairn_history_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found),
+		if (cairn_archive_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found),
 				       &error)) {
 			if (!part.process_id && cairn_dump_name_parse(found->name, &name))
 				part.process_id = name.process_id;
@@ -239,7 +239,7 @@ static struct cairn_serve_process *load(struct cairn_serve_folder *folder, const
 
 static void settle(struct cairn_serve_process *process)
 {
-	char ended[CAIRN_HISTORY_ENDED] = "";
+	char ended[CAIRN_ARCHIVE_ENDED] = "";
 	cairn_serve_process_judge(process);
 	pthread_mutex_lock(&process->serve->lock);
 	if (process->point_count > 0)

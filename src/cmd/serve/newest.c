@@ -42,9 +42,9 @@ bool cairn_newest_churn(struct cairn_serve_process *process, struct cairn_buffer
 void cairn_newest_describe(struct cairn_serve_process *process, int64_t at, int64_t base, struct cairn_buffer *churn,
 			   struct cairn_buffer *bill)
 {
-	const struct cairn_history *history = &process->history;
+	const struct cairn_archive *archive = &process->archive;
 	struct cairn_error error;
-	if (base || history->count == 0 || at != history->points[history->count - 1].id)
+	if (base || archive->count == 0 || at != archive->points[archive->count - 1].id)
 		return;
 	pthread_mutex_lock(&process->serve->lock);
 	bool has_freed = process->has_freed;

@@ -67,8 +67,8 @@ void cairn_serve_process_free(struct cairn_serve_process *process)
 	struct cairn_buffer *buffers[] = {&process->leaks, &process->layers, &process->bill, &process->status, &process->newest};
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
 		cairn_buffer_free(buffers[i]);
-	if (process->history.started)
-		cairn_history_close(&process->history);
+	if (process->archive.started)
+		cairn_archive_close(&process->archive);
 	pthread_mutex_destroy(&process->heavy);
 	free(process->runs);
 	free(process->rows);
@@ -131,12 +131,12 @@ static void tell_verdict(struct cairn_serve_process *process)
 /* Copies what pages ask for often to where it can be had without waiting. Under both locks. */
 static void summarize(struct cairn_serve_process *process)
 {
-	const struct cairn_history *history = &process->history;
-	process->points = cairn_array_reserve(process->points, &process->point_capacity, history->count + 1, sizeof *process->points);
-	process->point_count = history->count;
-	process->epoch = history->epoch;
-	for (size_t i = 0; i < history->count; i++) {
-		const struct cairn_history_point *from = &history->points[i];
+	const struct cairn_archive *archive = &process->archive;
+	process->points = cairn_array_reserve(process->points, &process->point_capacity, archive->count + 1, sizeof *process->points);
+	process->point_count = archive->count;
+	process->epoch = archive->epoch;
+	for (size_t i = 0; i < archive->count; i++) {
+		const struct cairn_archive_point *from = &archive->points[i];
 		struct cairn_serve_point *to = &process->points[i];
 		*to = (struct cairn_serve_point){
 			.id = from->id,
@@ -146,7 +146,7 @@ static void summarize(struct cairn_serve_process *process)
 			.limit = from->limit,
 			.process_id = from->origin.process_id,
 			.build = from->build,
-			.run = i == 0 ? 0 : process->points[i - 1].run + !cairn_origin_same(history->points[i - 1].origin, from->origin),
+			.run = i == 0 ? 0 : process->points[i - 1].run + !cairn_origin_same(archive->points[i - 1].origin, from->origin),
 		};
 		memcpy(to->reason, from->reason, sizeof to->reason);
 		memcpy(to->ended, from->ended, sizeof to->ended);
@@ -178,7 +178,7 @@ static void judge(struct cairn_serve_process *process)
 {
 	struct cairn_verdict_summary verdict;
 	struct cairn_buffer leaks = cairn_buffer(SIZE_MAX), layers = leaks, bill = leaks;
-	cairn_verdict_make(&process->history, &verdict, &leaks, &layers);
+	cairn_verdict_make(&process->archive, &verdict, &leaks, &layers);
 	make_bill(process, &bill);
 	bool freed = cairn_bytes_contain(cairn_buffer_bytes(&process->newest), "\n# cairn freed ");
 	pthread_mutex_lock(&process->serve->lock);
@@ -197,7 +197,7 @@ static void judge(struct cairn_serve_process *process)
 void cairn_serve_process_judge(struct cairn_serve_process *process)
 {
 	pthread_mutex_lock(&process->heavy);
-	if (process->history.started)
+	if (process->archive.started)
 		judge(process);
 	pthread_mutex_unlock(&process->heavy);
 }
@@ -252,13 +252,13 @@ static void describe(struct cairn_serve_process *process, const struct cairn_pro
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
-static void start_history(struct cairn_serve_process *process)
+static void start_archive(struct cairn_serve_process *process)
 {
 	const struct cairn_serve *serve = process->serve;
 	uint64_t memory = serve->options->memory ? serve->options->memory : usual_memory;
 	int64_t keep = serve->keep_ns ? serve->keep_ns : process->name ? usual_keep_ns
 								       : 0;
-	cairn_history_open(&process->history, &serve->options->source, memory, keep);
+	cairn_archive_open(&process->archive, &serve->options->source, memory, keep);
 }
 
 void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_profile *part, struct cairn_bytes dump, bool judge_now)
@@ -268,9 +268,9 @@ void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_p
 		part->process_id = (uint64_t)process->pid; /* as it is numbered here */
 	describe(process, part, dump);
 	pthread_mutex_lock(&process->heavy);
-	if (!process->history.started)
-		start_history(process);
-	const struct cairn_history_point *point = cairn_history_add(&process->history, part, dump, &error);
+	if (!process->archive.started)
+		start_archive(process);
+	const struct cairn_archive_point *point = cairn_archive_add(&process->archive, part, dump, &error);
 	if (point && point->id >= process->newest_id) {
 		process->newest_id = point->id;
 		process->newest.length = 0;
@@ -295,7 +295,7 @@ void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_p
 bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_bytes dump, const char *name, struct cairn_error *error)
 {
 	struct cairn_profile part;
-	bool good = cairn_history_read(&part, &process->serve->options->source, dump, name, cairn_clock_wall_ns(), error);
+	bool good = cairn_archive_read(&part, &process->serve->options->source, dump, name, cairn_clock_wall_ns(), error);
 	if (good)
 		cairn_serve_process_add(process, &part, dump, true);
 	cairn_profile_free(&part);

@@ -1,14 +1,14 @@
 /* process.h - one process as the live page shows it: what it is, how it is, and what is kept of it.
  *
  * Two locks. `serve->lock` guards what is answered at once and by the thread that must not wait: who there is, the state, the courses of
- * memory, and the JSON that was made last. `process->heavy` guards the history and the newest dump, which take milliseconds to look
+ * memory, and the JSON that was made last. `process->heavy` guards the archive and the newest dump, which take milliseconds to look
  * through. Who needs both takes the heavy one first.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_PROCESS_H
 #define CAIRN_CMD_SERVE_PROCESS_H
 
 #include "base/buffer.h"
-#include "cmd/serve/history.h"
+#include "cmd/serve/archive.h"
 #include "cmd/serve/verdict.h"
 #include "cmd/target.h"
 #include "cmd/watch/keeper.h"
@@ -34,8 +34,8 @@ struct cairn_serve_point {
 	double total, objects, resident, limit;
 	uint64_t process_id, build;
 	uint32_t run;
-	char reason[CAIRN_HISTORY_REASON];
-	char ended[CAIRN_HISTORY_ENDED];
+	char reason[CAIRN_ARCHIVE_REASON];
+	char ended[CAIRN_ARCHIVE_ENDED];
 };
 
 struct cairn_serve_row {
@@ -88,7 +88,7 @@ struct cairn_serve_process {
 	bool memory_open;
 	struct cairn_memory memory;
 	struct cairn_memory_reading reading; /* the last of it */
-	uint64_t epoch; /* of the history, as the summaries are */
+	uint64_t epoch; /* of the archive, as the summaries are */
 
 	/* Of the thread that follows it. */
 	struct cairn_target target;
@@ -99,7 +99,7 @@ struct cairn_serve_process {
 	bool short_of_memory;
 
 	pthread_mutex_t heavy;
-	struct cairn_history history;
+	struct cairn_archive archive;
 	struct cairn_buffer newest; /* the newest dump, as it came */
 	int64_t newest_id;
 };
@@ -116,13 +116,13 @@ void cairn_serve_process_free(struct cairn_serve_process *process);
 void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_serve_state state, const char *why);
 const char *cairn_serve_state_name(enum cairn_serve_state state);
 
-/* Puts PART, read from DUMP, into the history, and with JUDGE judges anew. */
+/* Puts PART, read from DUMP, into the archive, and with JUDGE judges anew. */
 void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_profile *part, struct cairn_bytes dump, bool judge);
 
 /* Reads DUMP and does the same. NAME is for messages. */
 bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_bytes dump, const char *name, struct cairn_error *error);
 
-/* Judges the history as it is, and makes the bill of the newest dump. */
+/* Judges the archive as it is, and makes the bill of the newest dump. */
 void cairn_serve_process_judge(struct cairn_serve_process *process);
 
 /* Puts VERDICT, made elsewhere, in place of the last one. */

@@ -1,4 +1,4 @@
-/* verdict.c - judging a history as `cairn leaks` does, and saying it in a sentence.
+/* verdict.c - judging an archive as `cairn leaks` does, and saying it in a sentence.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/verdict.h"
 
@@ -25,7 +25,7 @@ enum { least_dumps = 3,
 
 /* What everything here is made of. */
 struct judging {
-	const struct cairn_history *history;
+	const struct cairn_archive *archive;
 	struct cairn_series series;
 	struct cairn_view view;
 	struct cairn_leaks leaks;
@@ -186,13 +186,13 @@ static void say_rest(const struct judging *judging)
 }
 
 /* "remember_session held 81 %", of the last moment. */
-static void say_holder(const struct cairn_history *history, char *out, size_t size)
+static void say_holder(const struct cairn_archive *archive, char *out, size_t size)
 {
 	struct cairn_profile profile;
 	struct cairn_view view = {0};
 	struct cairn_top top = {0};
 	out[0] = 0;
-	cairn_history_profile(history, &history->points[history->count - 1], NULL, &profile);
+	cairn_archive_profile(archive, &archive->points[archive->count - 1], NULL, &profile);
 	if (cairn_view_make(&view, &profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL)) {
 		cairn_top_make(&top, &view, &(struct cairn_shape){.node_count = 1});
 		if (top.count > 0 && view.whole > 0) {
@@ -203,10 +203,10 @@ static void say_holder(const struct cairn_history *history, char *out, size_t si
 		cairn_top_free(&top);
 	}
 	cairn_view_free(&view);
-	cairn_history_profile_free(&profile);
+	cairn_archive_profile_free(&profile);
 }
 
-static void say_end(const struct judging *judging, const struct cairn_history_point *last)
+static void say_end(const struct judging *judging, const struct cairn_archive_point *last)
 {
 	struct cairn_verdict_summary *summary = judging->summary;
 	char holder[200], clock[40];
@@ -214,7 +214,7 @@ static void say_end(const struct judging *judging, const struct cairn_history_po
 	struct tm date;
 	localtime_r(&then, &date);
 	strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &date);
-	say_holder(judging->history, holder, sizeof holder);
+	say_holder(judging->archive, holder, sizeof holder);
 	summary->kind = CAIRN_VERDICT_ENDED;
 	bool oom = strstr(last->ended, "OOM killer") != NULL;
 	snprintf(summary->sentence, sizeof summary->sentence, "%s at %s%s", oom ? "Killed by the OOM killer" : last->ended, clock, holder);
@@ -279,7 +279,7 @@ static void write_leaks(const struct judging *judging, struct cairn_buffer *out)
 	struct cairn_json json = open_leaks(judging->summary, out);
 	struct cairn_series_value *values = cairn_array_zero(judging->series.point_count, sizeof *values);
 	double left = hours_left(judging);
-	cairn_json_integer(&json, "dumps", (int64_t)judging->history->count);
+	cairn_json_integer(&json, "dumps", (int64_t)judging->archive->count);
 	cairn_json_number(&json, "hours", leaks->hours);
 	cairn_json_number(&json, "total", round(last->total));
 	cairn_json_integer(&json, "growing", (int64_t)leaks->growing);
@@ -331,29 +331,29 @@ static void write_layers(struct judging *judging, struct cairn_buffer *out)
 	cairn_timeline_free(&timeline);
 }
 
-void cairn_verdict_make(const struct cairn_history *history, struct cairn_verdict_summary *summary, struct cairn_buffer *leaks,
+void cairn_verdict_make(const struct cairn_archive *archive, struct cairn_verdict_summary *summary, struct cairn_buffer *leaks,
 			struct cairn_buffer *layers)
 {
-	struct judging judging = {.history = history, .summary = summary};
+	struct judging judging = {.archive = archive, .summary = summary};
 	*summary = (struct cairn_verdict_summary){.kind = CAIRN_VERDICT_NOTHING};
-	if (history->count == 0) {
+	if (archive->count == 0) {
 		snprintf(summary->sentence, sizeof summary->sentence, "No dump yet");
 		cairn_verdict_empty(summary, leaks);
 		return;
 	}
-	const struct cairn_history_point *last = &history->points[history->count - 1];
-	cairn_history_series(history, judged_points, &judging.series);
+	const struct cairn_archive_point *last = &archive->points[archive->count - 1];
+	cairn_archive_series(archive, judged_points, &judging.series);
 	if (!cairn_view_make(&judging.view, &judging.series.profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL)) {
-		cairn_history_series_free(&judging.series);
+		cairn_archive_series_free(&judging.series);
 		cairn_verdict_empty(summary, leaks);
 		return;
 	}
 	cairn_leaks_rank(&judging.leaks, &judging.series, &judging.view);
 	if (last->ended[0]) {
 		say_end(&judging, last);
-	} else if (history->count < least_dumps) {
+	} else if (archive->count < least_dumps) {
 		summary->kind = CAIRN_VERDICT_EARLY;
-		summary->more_dumps = least_dumps - (unsigned)history->count;
+		summary->more_dumps = least_dumps - (unsigned)archive->count;
 		snprintf(summary->sentence, sizeof summary->sentence, "Needs %u more dump%s", summary->more_dumps,
 			 summary->more_dumps == 1 ? "" : "s");
 	} else if (judging.leaks.growing > 0) {
@@ -365,5 +365,5 @@ void cairn_verdict_make(const struct cairn_history *history, struct cairn_verdic
 	write_layers(&judging, layers);
 	cairn_leaks_free(&judging.leaks);
 	cairn_view_free(&judging.view);
-	cairn_history_series_free(&judging.series);
+	cairn_archive_series_free(&judging.series);
 }

@@ -4,7 +4,7 @@
 #define CAIRN_CMD_SERVE_VERDICT_H
 
 #include "base/buffer.h"
-#include "cmd/serve/history.h"
+#include "cmd/serve/archive.h"
 
 /* What the sentence is about; its name in the protocol is that of `cairn_verdict_kind_name`. */
 enum cairn_verdict_kind {
@@ -25,8 +25,8 @@ struct cairn_verdict_summary {
 
 const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind);
 
-/* Judges HISTORY. Appends the JSON of /api/leaks to LEAKS and the array of layers of /api/series to LAYERS. */
-void cairn_verdict_make(const struct cairn_history *history, struct cairn_verdict_summary *summary, struct cairn_buffer *leaks,
+/* Judges ARCHIVE. Appends the JSON of /api/leaks to LEAKS and the array of layers of /api/series to LAYERS. */
+void cairn_verdict_make(const struct cairn_archive *archive, struct cairn_verdict_summary *summary, struct cairn_buffer *leaks,
 			struct cairn_buffer *layers);
 
 /* The JSON where there is nothing to judge, or too little. */

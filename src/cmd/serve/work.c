@@ -165,11 +165,11 @@ static bool show(struct job *job, struct cairn_view_options options, struct show
 	pthread_mutex_lock(&process->serve->lock);
 	bool good = cairn_work_tree(process, job->exchange->request.query, &shown->tree);
 	pthread_mutex_unlock(&process->serve->lock);
-	if (!good || process->history.count == 0)
+	if (!good || process->archive.count == 0)
 		return cairn_fail(error, "no dump yet");
-	const struct cairn_history_point *at = cairn_history_find(&process->history, shown->tree.at);
-	const struct cairn_history_point *base = shown->tree.base ? cairn_history_find(&process->history, shown->tree.base) : NULL;
-	cairn_history_profile(&process->history, at, base, &shown->profile);
+	const struct cairn_archive_point *at = cairn_archive_find(&process->archive, shown->tree.at);
+	const struct cairn_archive_point *base = shown->tree.base ? cairn_archive_find(&process->archive, shown->tree.base) : NULL;
+	cairn_archive_profile(&process->archive, at, base, &shown->profile);
 	if (shown->tree.value[0])
 		options.value = shown->tree.value;
 	return cairn_view_make(&shown->view, &shown->profile, &options, error);
@@ -178,7 +178,7 @@ static bool show(struct job *job, struct cairn_view_options options, struct show
 static void hide(struct job *job, struct shown *shown)
 {
 	cairn_view_free(&shown->view);
-	cairn_history_profile_free(&shown->profile);
+	cairn_archive_profile_free(&shown->profile);
 	pthread_mutex_unlock(&job->process->heavy);
 }
 
@@ -220,16 +220,16 @@ static size_t point_at(const struct cairn_series *series, int64_t id)
 	return best;
 }
 
-static void describe_course(struct course *course, const struct cairn_history *history, const struct cairn_work_tree *tree,
+static void describe_course(struct course *course, const struct cairn_archive *archive, const struct cairn_work_tree *tree,
 			    struct cairn_page_options *options)
 {
 	enum { least_dumps = 3,
 	       points_most = 512,
 	       layer_most = 6 };
 	*course = (struct course){.chart = cairn_buffer(SIZE_MAX)};
-	if (history->count < 2)
+	if (archive->count < 2)
 		return;
-	cairn_history_series(history, points_most, &course->series);
+	cairn_archive_series(archive, points_most, &course->series);
 	if (!cairn_view_make(&course->view, &course->series.profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL))
 		return;
 	cairn_timeline_make(&course->timeline, &course->series, &course->view, layer_most);
@@ -237,7 +237,7 @@ static void describe_course(struct course *course, const struct cairn_history *h
 	course->film.to = point_at(&course->series, tree->at);
 	course->film.from = tree->base ? point_at(&course->series, tree->base) : course->film.to;
 	options->course = &course->film;
-	if (history->count < least_dumps)
+	if (archive->count < least_dumps)
 		return;
 	cairn_leaks_rank(&course->leaks, &course->series, &course->view);
 	cairn_page_describe(&course->page, &course->series, &course->leaks, &course->view, &course->arena);
@@ -251,7 +251,7 @@ static void free_course(struct course *course, const struct cairn_page_options *
 	if (options->course)
 		cairn_timeline_free(&course->timeline);
 	cairn_view_free(&course->view);
-	cairn_history_series_free(&course->series);
+	cairn_archive_series_free(&course->series);
 	cairn_buffer_free(&course->chart);
 	cairn_arena_free(&course->arena);
 }
@@ -267,7 +267,7 @@ static bool make_page(struct job *job, struct cairn_error *error)
 	bool good = show(job, (struct cairn_view_options){.fold_wrappers = true}, &shown, error);
 	struct cairn_page_options options = {.state = state[0] ? state : NULL};
 	if (good) {
-		describe_course(&course, &job->process->history, &shown.tree, &options);
+		describe_course(&course, &job->process->archive, &shown.tree, &options);
 		cairn_newest_describe(job->process, shown.tree.at, shown.tree.base, &churn, &bill);
 		options.churn = cairn_buffer_bytes(&churn);
 		options.bill = cairn_buffer_bytes(&bill);

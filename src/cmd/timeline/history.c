@@ -1,4 +1,4 @@
-/* history.c - finds the dump, and shows its history as a page, a picture or numbers.
+/* history.c - finds the dump, and shows its history as a page, a picture, numbers or a table.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/timeline/history.h"
 
@@ -6,7 +6,7 @@
 #include "base/xml.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
-#include "series/history_svg.h"
+#include "series/history.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void write_json(const struct cairn_history *history, struct cairn_buffer 
 		cairn_json_integer(&json, "limit", (int64_t)row->limit);
 		cairn_json_integer(&json, "live", (int64_t)row->live);
 		cairn_json_integer(&json, "allocated", (int64_t)row->allocated);
-		cairn_json_number(&json, "allocated_per_second", round(cairn_history_rate(history, i)));
+		cairn_json_number(&json, "allocated_per_second", round(cairn_history_rate(history, i ? i - 1 : 0, i)));
 		cairn_json_close(&json, '}');
 	}
 	cairn_json_close(&json, ']');
@@ -65,6 +65,8 @@ static void write_history(const struct cairn_history_ask *ask, const struct cair
 		write_json(&history, out);
 	else if (ask->format == CAIRN_HISTORY_SVG)
 		cairn_history_svg(&history, ask->title, out);
+	else if (ask->format == CAIRN_HISTORY_TEXT)
+		cairn_history_text(&history, ask->title, out);
 	else
 		write_page(&history, ask->title, out);
 	free(history.rows);

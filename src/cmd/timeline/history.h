@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "cmd/source.h"
 
-enum cairn_history_format { CAIRN_HISTORY_HTML, CAIRN_HISTORY_SVG, CAIRN_HISTORY_JSON };
+enum cairn_history_format { CAIRN_HISTORY_HTML, CAIRN_HISTORY_SVG, CAIRN_HISTORY_JSON, CAIRN_HISTORY_TEXT };
 
 struct cairn_history_ask {
 	bool required; /* it was asked for: else a source without a history is left to the others */

@@ -1,6 +1,6 @@
-/* history.c - adding dumps, letting go of old ones, and making profiles and series of what is there.
+/* archive.c - adding dumps, letting go of old ones, and making profiles and series of what is there.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/serve/history.h"
+#include "cmd/serve/archive.h"
 
 #include "base/array.h"
 #include "dump/trailer.h"
@@ -16,51 +16,51 @@ enum { stale_times = 4,
        stale_least = 20000,
        thin_least = 8 };
 
-static void start(struct cairn_history *history)
+static void start(struct cairn_archive *archive)
 {
-	cairn_profile_init(&history->sum);
-	cairn_combine_start(&history->combine, &history->sum);
-	history->named = 0;
-	history->started = true;
+	cairn_profile_init(&archive->sum);
+	cairn_combine_start(&archive->combine, &archive->sum);
+	archive->named = 0;
+	archive->started = true;
 }
 
-void cairn_history_open(struct cairn_history *history, const struct cairn_source_options *source, uint64_t bytes_most, int64_t keep_ns)
+void cairn_archive_open(struct cairn_archive *archive, const struct cairn_source_options *source, uint64_t bytes_most, int64_t keep_ns)
 {
-	*history = (struct cairn_history){.source = *source, .bytes_most = bytes_most, .keep_ns = keep_ns};
-	start(history);
+	*archive = (struct cairn_archive){.source = *source, .bytes_most = bytes_most, .keep_ns = keep_ns};
+	start(archive);
 }
 
-static uint64_t point_bytes(const struct cairn_history_point *point)
+static uint64_t point_bytes(const struct cairn_archive_point *point)
 {
 	return point->count * (sizeof *point->cells + sizeof *point->kinds) + point->value_count * sizeof *point->values;
 }
 
-static void drop_point(struct cairn_history *history, size_t at)
+static void drop_point(struct cairn_archive *archive, size_t at)
 {
-	struct cairn_history_point *point = &history->points[at];
-	history->bytes -= point_bytes(point);
+	struct cairn_archive_point *point = &archive->points[at];
+	archive->bytes -= point_bytes(point);
 	free(point->cells);
 	free(point->kinds);
 	free(point->values);
-	memmove(point, point + 1, (--history->count - at) * sizeof *point);
+	memmove(point, point + 1, (--archive->count - at) * sizeof *point);
 }
 
-static void clear(struct cairn_history *history)
+static void clear(struct cairn_archive *archive)
 {
-	while (history->count > 0)
-		drop_point(history, history->count - 1);
-	cairn_combine_finish(&history->combine);
-	cairn_profile_free(&history->sum);
-	history->bytes = 0;
-	history->epoch++;
+	while (archive->count > 0)
+		drop_point(archive, archive->count - 1);
+	cairn_combine_finish(&archive->combine);
+	cairn_profile_free(&archive->sum);
+	archive->bytes = 0;
+	archive->epoch++;
 }
 
-void cairn_history_close(struct cairn_history *history)
+void cairn_archive_close(struct cairn_archive *archive)
 {
-	if (history->started)
-		clear(history);
-	free(history->points);
-	*history = (struct cairn_history){0};
+	if (archive->started)
+		clear(archive);
+	free(archive->points);
+	*archive = (struct cairn_archive){0};
 }
 
 /* Dumps of one process have the same values, also where one of them says less than the others: one of nothing, or without its section. */
@@ -74,7 +74,7 @@ static void complete_values(struct cairn_profile *part)
 			cairn_profile_append_value(part, types[i][0], types[i][1]);
 }
 
-bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_options *source, struct cairn_bytes dump, const char *name,
+bool cairn_archive_read(struct cairn_profile *part, const struct cairn_source_options *source, struct cairn_bytes dump, const char *name,
 			int64_t modified_ns, struct cairn_error *error)
 {
 	cairn_profile_init(part);
@@ -111,10 +111,10 @@ static void copy_text(char *out, size_t size, struct cairn_bytes text)
 	out[length] = 0;
 }
 
-static struct cairn_history_point describe(const struct cairn_profile *part, struct cairn_bytes dump)
+static struct cairn_archive_point describe(const struct cairn_profile *part, struct cairn_bytes dump)
 {
 	struct cairn_trailer trailer;
-	struct cairn_history_point point = {
+	struct cairn_archive_point point = {
 		.id = part->time_ns / 1000000,
 		.origin = {part->process_id, part->start_ns, part->time_ns},
 		.resident = part->resident_bytes,
@@ -144,10 +144,10 @@ static bool find_columns(const struct cairn_profile *sum, const struct cairn_pro
 
 static_assert(CAIRN_VALUES_MAX <= 16, "a bit for each value");
 
-static void fill_point(struct cairn_history_point *point, const struct cairn_history *history, const struct cairn_profile *part,
+static void fill_point(struct cairn_archive_point *point, const struct cairn_archive *archive, const struct cairn_profile *part,
 		       const uint32_t *columns)
 {
-	uint32_t values = history->sum.value_count, partner = cairn_profile_partner(part, part->default_value);
+	uint32_t values = archive->sum.value_count, partner = cairn_profile_partner(part, part->default_value);
 	size_t needed = 1;
 	for (size_t i = 0; i < part->sample_count * values; i++)
 		needed += part->values[i] != 0;
@@ -165,7 +165,7 @@ static void fill_point(struct cairn_history_point *point, const struct cairn_his
 		if (!kinds)
 			continue;
 		point->cells[point->count] = cairn_series_cell_of(part, i);
-		point->cells[point->count].row = history->combine.places[i];
+		point->cells[point->count].row = archive->combine.places[i];
 		point->kinds[point->count] = kinds;
 		point->total += point->cells[point->count].value;
 		point->objects += partner == CAIRN_NONE ? 0 : from[partner];
@@ -174,7 +174,7 @@ static void fill_point(struct cairn_history_point *point, const struct cairn_his
 }
 
 /* Adds the values of POINT, of which a row has WIDTH, to SUMS. */
-static void add_point(const struct cairn_history_point *point, size_t width, double *sums)
+static void add_point(const struct cairn_archive_point *point, size_t width, double *sums)
 {
 	const double *value = point->values;
 	for (size_t i = 0; i < point->count; i++)
@@ -182,12 +182,12 @@ static void add_point(const struct cairn_history_point *point, size_t width, dou
 			sums[point->cells[i].row * width + (unsigned)__builtin_ctz(kinds)] += *value++;
 }
 
-static size_t rows_in_use(const struct cairn_history *history, bool *used)
+static size_t rows_in_use(const struct cairn_archive *archive, bool *used)
 {
 	size_t count = 0;
-	for (size_t p = 0; p < history->count; p++)
-		for (size_t i = 0; i < history->points[p].count; i++) {
-			uint32_t row = history->points[p].cells[i].row;
+	for (size_t p = 0; p < archive->count; p++)
+		for (size_t i = 0; i < archive->points[p].count; i++) {
+			uint32_t row = archive->points[p].cells[i].row;
 			count += !used[row];
 			used[row] = true;
 		}
@@ -195,99 +195,99 @@ static size_t rows_in_use(const struct cairn_history *history, bool *used)
 }
 
 /* Puts the rows that points still have into a new sum. A process that keeps coming up with new stacks would fill the memory else. */
-static void renew(struct cairn_history *history)
+static void renew(struct cairn_archive *archive)
 {
-	size_t rows = history->sum.sample_count, kept = 0;
+	size_t rows = archive->sum.sample_count, kept = 0;
 	if (rows < stale_least)
 		return;
 	bool *used = cairn_array_zero(rows + 1, sizeof *used);
 	uint32_t *place = cairn_array_zero(rows + 1, sizeof *place);
-	size_t count = rows_in_use(history, used);
+	size_t count = rows_in_use(archive, used);
 	if (rows >= stale_times * (count + 1)) {
-		struct cairn_profile old = history->sum;
-		cairn_combine_finish(&history->combine);
+		struct cairn_profile old = archive->sum;
+		cairn_combine_finish(&archive->combine);
 		for (size_t row = 0; row < rows; row++)
 			place[row] = used[row] ? (uint32_t)kept++ : CAIRN_NONE;
 		cairn_profile_keep_samples(&old, used);
-		start(history);
-		cairn_combine_add(&history->combine, &old, 1, NULL);
-		for (size_t p = 0; p < history->count; p++)
-			for (size_t i = 0; i < history->points[p].count; i++) {
-				struct cairn_series_cell *cell = &history->points[p].cells[i];
-				cell->row = history->combine.places[place[cell->row]];
+		start(archive);
+		cairn_combine_add(&archive->combine, &old, 1, NULL);
+		for (size_t p = 0; p < archive->count; p++)
+			for (size_t i = 0; i < archive->points[p].count; i++) {
+				struct cairn_series_cell *cell = &archive->points[p].cells[i];
+				cell->row = archive->combine.places[place[cell->row]];
 			}
 		cairn_profile_free(&old);
-		history->epoch++;
+		archive->epoch++;
 	}
 	free(used);
 	free(place);
 }
 
 /* The oldest and the newest stay, and how a process ended. */
-static void thin(struct cairn_history *history)
+static void thin(struct cairn_archive *archive)
 {
-	int64_t oldest = history->keep_ns ? history->points[history->count - 1].id - history->keep_ns / 1000000 : INT64_MIN;
-	while (history->count > 1 && history->points[0].id < oldest)
-		drop_point(history, 0);
-	while (history->bytes > history->bytes_most && history->count > thin_least) {
-		size_t before = history->count;
-		for (size_t at = history->count / 2; at >= 1; at = at > 2 ? at - 2 : 0)
-			if (!history->points[at].ended[0])
-				drop_point(history, at);
-		if (history->count == before)
+	int64_t oldest = archive->keep_ns ? archive->points[archive->count - 1].id - archive->keep_ns / 1000000 : INT64_MIN;
+	while (archive->count > 1 && archive->points[0].id < oldest)
+		drop_point(archive, 0);
+	while (archive->bytes > archive->bytes_most && archive->count > thin_least) {
+		size_t before = archive->count;
+		for (size_t at = archive->count / 2; at >= 1; at = at > 2 ? at - 2 : 0)
+			if (!archive->points[at].ended[0])
+				drop_point(archive, at);
+		if (archive->count == before)
 			break;
 	}
-	renew(history);
+	renew(archive);
 }
 
-const struct cairn_history_point *cairn_history_add(struct cairn_history *history, const struct cairn_profile *part,
+const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archive, const struct cairn_profile *part,
 						    struct cairn_bytes dump, struct cairn_error *error)
 {
 	uint32_t columns[CAIRN_VALUES_MAX];
-	struct cairn_history_point point = describe(part, dump);
-	for (size_t i = 0; i < history->count; i++)
-		if (history->points[i].id == point.id)
+	struct cairn_archive_point point = describe(part, dump);
+	for (size_t i = 0; i < archive->count; i++)
+		if (archive->points[i].id == point.id)
 			return NULL;
-	if (history->sum.value_count > 0 && !find_columns(&history->sum, part, columns)) {
-		clear(history);
-		start(history);
+	if (archive->sum.value_count > 0 && !find_columns(&archive->sum, part, columns)) {
+		clear(archive);
+		start(archive);
 	}
-	if (!cairn_combine_add(&history->combine, part, 1, error) || !find_columns(&history->sum, part, columns))
+	if (!cairn_combine_add(&archive->combine, part, 1, error) || !find_columns(&archive->sum, part, columns))
 		return NULL;
-	history->sum.thread_count = history->sum.comment_count = 0; /* of every dump again, and not needed */
-	if (history->sum.location_count > history->named)
-		cairn_source_name(&history->sum, &history->source);
-	history->named = history->sum.location_count;
-	fill_point(&point, history, part, columns);
-	history->bytes += point_bytes(&point);
-	size_t at = history->count;
-	while (at > 0 && history->points[at - 1].id > point.id)
+	archive->sum.thread_count = archive->sum.comment_count = 0; /* of every dump again, and not needed */
+	if (archive->sum.location_count > archive->named)
+		cairn_source_name(&archive->sum, &archive->source);
+	archive->named = archive->sum.location_count;
+	fill_point(&point, archive, part, columns);
+	archive->bytes += point_bytes(&point);
+	size_t at = archive->count;
+	while (at > 0 && archive->points[at - 1].id > point.id)
 		at--;
-	if (at < history->count)
-		history->epoch++; /* who asks only for what is newer would never see it */
-	cairn_array_room(history->points, history->count, history->capacity);
-	memmove(history->points + at + 1, history->points + at, (history->count++ - at) * sizeof *history->points);
-	history->points[at] = point;
+	if (at < archive->count)
+		archive->epoch++; /* who asks only for what is newer would never see it */
+	cairn_array_room(archive->points, archive->count, archive->capacity);
+	memmove(archive->points + at + 1, archive->points + at, (archive->count++ - at) * sizeof *archive->points);
+	archive->points[at] = point;
 	int64_t id = point.id;
-	thin(history);
-	return cairn_history_find(history, id);
+	thin(archive);
+	return cairn_archive_find(archive, id);
 }
 
-const struct cairn_history_point *cairn_history_find(const struct cairn_history *history, int64_t id)
+const struct cairn_archive_point *cairn_archive_find(const struct cairn_archive *archive, int64_t id)
 {
-	const struct cairn_history_point *best = NULL;
-	for (size_t i = 0; i < history->count; i++) {
-		const struct cairn_history_point *point = &history->points[i];
+	const struct cairn_archive_point *best = NULL;
+	for (size_t i = 0; i < archive->count; i++) {
+		const struct cairn_archive_point *point = &archive->points[i];
 		if (!best || llabs(point->id - id) <= llabs(best->id - id))
 			best = point;
 	}
 	return best;
 }
 
-void cairn_history_profile(const struct cairn_history *history, const struct cairn_history_point *at,
-			   const struct cairn_history_point *base, struct cairn_profile *profile)
+void cairn_archive_profile(const struct cairn_archive *archive, const struct cairn_archive_point *at,
+			   const struct cairn_archive_point *base, struct cairn_profile *profile)
 {
-	const struct cairn_profile *sum = &history->sum;
+	const struct cairn_profile *sum = &archive->sum;
 	size_t values = sum->value_count;
 	*profile = *sum;
 	profile->values = cairn_array_zero(sum->sample_count * values + 1, sizeof(double));
@@ -311,7 +311,7 @@ void cairn_history_profile(const struct cairn_history *history, const struct cai
 		profile->values[i] -= profile->base[i];
 }
 
-void cairn_history_profile_free(struct cairn_profile *profile)
+void cairn_archive_profile_free(struct cairn_profile *profile)
 {
 	free(profile->values);
 	free(profile->base);
@@ -319,7 +319,7 @@ void cairn_history_profile_free(struct cairn_profile *profile)
 }
 
 /* Cells by row, then by point: those of a row beside each other. */
-static void sort_cells(struct cairn_series *series, const struct cairn_history_point *const *points)
+static void sort_cells(struct cairn_series *series, const struct cairn_archive_point *const *points)
 {
 	size_t rows = series->profile.sample_count;
 	series->first = cairn_array_zero(rows + 2, sizeof *series->first);
@@ -338,18 +338,18 @@ static void sort_cells(struct cairn_series *series, const struct cairn_history_p
 	series->cell_count = series->first[rows + 1];
 }
 
-void cairn_history_series(const struct cairn_history *history, size_t most, struct cairn_series *series)
+void cairn_archive_series(const struct cairn_archive *archive, size_t most, struct cairn_series *series)
 {
-	*series = (struct cairn_series){.profile = history->sum, .knows_errors = true};
-	size_t count = history->count < most ? history->count : most;
-	const struct cairn_history_point **points = cairn_array_zero(count + 1, sizeof *points);
+	*series = (struct cairn_series){.profile = archive->sum, .knows_errors = true};
+	size_t count = archive->count < most ? archive->count : most;
+	const struct cairn_archive_point **points = cairn_array_zero(count + 1, sizeof *points);
 	series->points = cairn_array_zero(count + 1, sizeof *series->points);
 	series->point_count = count;
-	series->knows_errors = cairn_profile_knows_errors(&history->sum, history->sum.default_value);
+	series->knows_errors = cairn_profile_knows_errors(&archive->sum, archive->sum.default_value);
 	for (size_t i = 0; i < count; i++) {
 		/* The newest is always among them. */
-		const struct cairn_history_point *point = points[i] =
-			&history->points[count == 1 ? history->count - 1 : i * (history->count - 1) / (count - 1)];
+		const struct cairn_archive_point *point = points[i] =
+			&archive->points[count == 1 ? archive->count - 1 : i * (archive->count - 1) / (count - 1)];
 		series->points[i] = (struct cairn_series_point){
 			.origin = point->origin,
 			.total = point->total,
@@ -365,7 +365,7 @@ void cairn_history_series(const struct cairn_history *history, size_t most, stru
 	free(points);
 }
 
-void cairn_history_series_free(struct cairn_series *series)
+void cairn_archive_series_free(struct cairn_series *series)
 {
 	free(series->points);
 	free(series->cells);
