@@ -39,6 +39,7 @@ done
 echo 'int main(void) { return 0; }' >"$scratch/nothing.c"
 $cc -O2 "$scratch/nothing.c" -o "$scratch/nothing"
 $cxx -O2 -g tests/bench/map.cc -o "$scratch/map"
+$cc -O2 -shared -fPIC tests/bench/thread.c -o "$scratch/thread.so" -pthread
 pairs=$PWD/tests/bench/pairs.py
 # least FILE: the smallest number in it
 least() { sort -g "$1" | head -n 1; }
@@ -66,6 +67,9 @@ starts '  the same by cairn run' "$cairn" run -o nothing.heap --
 runs=${SAMPLER_RUNS:-11} rounds=6
 compare 'map of strings, a sample every 512 KiB' 1.02 "$runs" ./map $rounds -- LD_PRELOAD="$library" $on,period:512K ./map $rounds
 compare 'map of strings, a sample every 16 KiB' 1.10 "$runs" ./map $rounds -- LD_PRELOAD="$library" $on,period:16K ./map $rounds
+compare "  a thread that sleeps, and nothing else" '' "$runs" ./map $rounds -- LD_PRELOAD="$scratch/thread.so" ./map $rounds
+compare '  512 KiB, of the program with such a thread' '' "$runs" LD_PRELOAD="$scratch/thread.so" ./map $rounds -- \
+	LD_PRELOAD="$library" $on,period:512K ./map $rounds
 jemalloc=$(library_of libjemalloc.so.2) tcmalloc=$(library_of libtcmalloc.so)
 # peer NAME LIBRARY VARIABLE [PAIRS]: the library with that variable set, against the library alone
 peer() { [ -z "$2" ] || compare "$1" '' "${4:-5}" LD_PRELOAD="$2" ./map 3 -- LD_PRELOAD="$2" "$3" ./map 3; }

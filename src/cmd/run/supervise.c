@@ -348,7 +348,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 	signal(SIGPIPE, SIG_IGN); /* the summary may have no reader any more */
 	if (loop.terminal >= 0)
 		setpgid(run->pid, run->pid);
-	loop.look_ns = loop.began_ns;
+	loop.look_ns = loop.began_ns + look_ms * millisecond; /* before that it has hardly begun */
 	run_loop(&loop);
 	run->seconds = (double)(cairn_clock_ns() - loop.began_ns) / 1e9;
 	finish(&loop);
