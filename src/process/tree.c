@@ -44,7 +44,7 @@ struct pair {
 	int pid, parent;
 };
 
-/* Those of all processes, without their parents, in the order of /proc, which is that of their numbers. */
+/* Those of all processes, without their parents. */
 static void read_numbers(struct cairn_buffer *out)
 {
 	_Alignas(struct dirent64) char entries[4096];
@@ -66,6 +66,19 @@ static struct pair *pairs_of(const struct cairn_buffer *buffer, size_t *count)
 {
 	*count = buffer->length / sizeof(struct pair);
 	return (struct pair *)(void *)buffer->data;
+}
+
+/* By number. Linux lists them so, and then there is nothing to do; other kernels may not. */
+static void sort_pairs(struct cairn_buffer *buffer)
+{
+	size_t count;
+	struct pair *pairs = pairs_of(buffer, &count);
+	for (size_t i = 1; i < count; i++)
+		for (size_t at = i; at > 0 && pairs[at - 1].pid > pairs[at].pid; at--) {
+			struct pair later = pairs[at - 1];
+			pairs[at - 1] = pairs[at];
+			pairs[at] = later;
+		}
 }
 
 static int by_pid(const void *a, const void *b)
@@ -98,6 +111,7 @@ size_t cairn_tree_list(int root, struct cairn_buffer *known, int *pids, size_t m
 	struct cairn_buffer now = cairn_pages(64 << 20), none = {0};
 	size_t count = 0, total;
 	read_numbers(&now);
+	sort_pairs(&now);
 	find_parents(&now, known ? known : &none);
 	const struct pair *all = pairs_of(&now, &total);
 	if (most > 0 && find_pair(&now, root))
