@@ -243,7 +243,8 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
 		>"$scratch/other.out" 2>"$scratch/other.err" &
 	watcher=$!
 	children+=($watcher)
-	wait_for 30 test -s "$scratch/other.err"
+	watches() { ls -l "/proc/$watcher/fd" | grep -q pidfd; }
+	wait_for 30 watches && sleep 1
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null
 	wait_for 30 gone "$watcher"
