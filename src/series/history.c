@@ -14,7 +14,7 @@ struct cairn_history cairn_history_make(const struct cairn_profile *profile, int
 	int64_t newest = profile->history_count ? profile->history[profile->history_count - 1].time_ns : 0;
 	int64_t end = profile->time_ns > newest ? profile->time_ns : newest;
 	for (size_t i = 0; i < profile->history_count; i++)
-		if (!last_ns || profile->history[i].time_ns >= end - last_ns)
+		if (!last_ns || profile->history[i].time_ns >= end - last_ns || i + 1 == profile->history_count)
 			history.rows[history.count++] = profile->history[i];
 	if (history.count && end > newest) { /* at the end, live memory is known exactly, but resident memory is not */
 		struct cairn_history_row last = history.rows[history.count - 1];

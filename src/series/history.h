@@ -14,7 +14,7 @@ struct cairn_history {
 	const struct cairn_profile *profile;
 };
 
-/* Of the span LAST_NS before the end; 0 for everything. */
+/* Of the span LAST_NS before the end, 0 for everything; of PROFILE's history, which is not empty, the newest row is there in any case. */
 struct cairn_history cairn_history_make(const struct cairn_profile *profile, int64_t last_ns);
 
 /* Bytes allocated per second between the rows FIRST and LAST; 0 if they are the same. */
@@ -26,7 +26,7 @@ double cairn_history_before_end(const struct cairn_history *history, size_t numb
 /* "2026-11-16 11:47:29 UTC", of the last row; OUT holds at least 24 bytes. */
 char *cairn_history_end(const struct cairn_history *history, char *out);
 
-/* Appends the picture, a self-contained file. HISTORY has at least two rows. */
+/* Appends the picture, a self-contained file. */
 void cairn_history_svg(const struct cairn_history *history, const char *title, struct cairn_buffer *out);
 
 /* Appends a table for a terminal: all rows if they are few, and otherwise the fewer of them the longer before the end. */

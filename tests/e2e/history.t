@@ -76,6 +76,12 @@ holds "with the figures of the JSON" table
 is "$(python3 -c 'import json, sys
 rows = json.load(open(sys.argv[1]))["history"]; print(rows[-1]["time"] - rows[0]["time"] <= 2, len(rows) >= 2)' "$scratch/short.json")" \
 	"True True" "--last shows less of it"
+for format in text svg html json; do
+	"$cairn" timeline --last 1ms --format $format "$scratch/left" >"$scratch/least" 2>"$scratch/err"
+	is "$? $([ -s "$scratch/least" ] && cat "$scratch/err")" "0 " "a span without a row shows the newest: $format"
+done
+is "$("$cairn" timeline --last 1ms --json "$scratch/left" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["history"]) in (1, 2))')" True \
+	"and the end"
 "$cairn" timeline --last fish --json "$scratch/left" >/dev/null 2>"$scratch/err"
 is "$? $(cat "$scratch/err")" "2 cairn: --last takes a time such as 30s, 10m or 2h, not 'fish'" "a time that is none is refused"
 
