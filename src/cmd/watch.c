@@ -234,10 +234,6 @@ static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 		tell_dump(loop, watched);
 	else if (watched->job.error.text[0])
 		cairn_say_error(watched->job.error.text);
-	else if (watched->keeper.refused && !loop->options->quiet)
-		cairn_note("the last moment of process %d was not kept: this user may not read /proc/%d/fd; watch as the process's user or "
-			   "as root",
-			   watched->life.pid, watched->life.pid);
 	if (watched->dumps == 0)
 		snprintf(dumps, sizeof dumps, "no dump of it was taken");
 	else
@@ -297,6 +293,17 @@ static bool is_over(const struct cairn_watched *watched)
 	return watched->pidfd < 0 || poll(&over, 1, 0) != 0;
 }
 
+/* Says once, while something can still be done about it, that a process's end will leave no dump. */
+static void tell_refusal(const struct loop *loop, struct cairn_watched *watched)
+{
+	if (!watched->keeper.refused || watched->told_refusal || loop->options->quiet)
+		return;
+	watched->told_refusal = true;
+	cairn_note("the last moment of process %d will not be kept: this user may not read /proc/%d/fd; watch as the process's user or as "
+		   "root",
+		   watched->life.pid, watched->life.pid);
+}
+
 static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	if (!watched->running) {
@@ -304,6 +311,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 		return;
 	}
 	bool out = watched->job.kind != CAIRN_WATCH_JOB_NONE;
+	tell_refusal(loop, watched);
 	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
 	if (watched->job.kind != CAIRN_WATCH_JOB_NONE && !out)
 		loop->jobs++;

@@ -103,6 +103,9 @@ like "$("$cairn" timeline --history --format text "$scratch/kept")" "host, proce
 "$cairn" timeline --format text "$scratch/kept" >/dev/null 2>"$scratch/err"
 is "$? $(cat "$scratch/err")" "2 cairn: only a history has a text form; name a file with -o, or see 'cairn leaks' for several dumps" \
 	"several dumps have none"
+: >"$scratch/empty.heap"
+"$cairn" timeline --format text "$scratch/empty.heap" >/dev/null 2>"$scratch/err"
+like "$? $(cat "$scratch/err")" "1 cairn: $scratch/empty.heap: it is empty*" "and of an empty one that is said"
 holds "the dump of a last moment has the same" rows "$scratch/kept.json" 3
 like "$(cat "$scratch/kept.json")" '*"ended":"killed by signal 9 (Killed)"*' "and says how the process ended"
 first=$(ls "$scratch/kept"/*.heap | grep -v last | head -n 1)

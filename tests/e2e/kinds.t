@@ -108,7 +108,7 @@ like "$(cat "$scratch/page.html")" '*<section id="history"*' 'and its history'
 # The C API: the service asks its own agent.
 mkdir "$scratch/asked"
 targets=(top?peak=true top?slack=true top?fragmentation=true top?mappings=all tags top?older=1s churn leaks rss churn?format=text flame?mappings=all html
-	collapsed?younger=1h 'top?peak=true&older=1s')
+	collapsed?younger=1h 'top?peak=true&older=1s' top?older=soon)
 (
 	cd "$scratch/asked" && LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:8K \
 		exec "$scratch/host" 4000 "${targets[@]/#//cairn/report/}" >"$scratch/asked.out" 2>&1
@@ -143,7 +143,8 @@ answered 10 '200 text/plain; charset=utf-8' '"Median life" in T and "hand_over" 
 answered 11 '200 image/svg+xml' '"map_cache" in T and "<svg" in T' 'a picture'
 answered 12 '200 text/html; charset=utf-8' "'\"churn\":{' in T and '\"bill\":{' in T" 'a page'
 answered 13 '200 text/plain; charset=utf-8' '";main;forget_request " in T' 'stacks'
-answered 14 '500 application/json' '"--peak" in D["error"]' 'what does not go together is refused'
+answered 14 '400 application/json' '"--peak" in D["error"]' 'what does not go together is refused'
+answered 15 '400 application/json' '"soon" in D["error"]' 'and so is a time that is none'
 
 # Doctor.
 says_doctor() { "$cairn" doctor "$1" 2>/dev/null >"$scratch/doctor"; like "$(cat "$scratch/doctor")" "$2" "$3"; }

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { stack_size = 32 << 10, said_maximum = 4 << 10, poll_ms = 200, niceness = 10 };
+enum { stack_size = 32 << 10, said_maximum = 4 << 10, poll_ms = 200, niceness = 10, usage_code = 2 };
 
 /* Shared by three tasks in one address space: the agent's thread, the shepherd, and the command until its exec. */
 struct launch {
@@ -230,7 +230,9 @@ static bool explain(const struct cairn_spawn *spawn, int code, struct cairn_buff
 	if (code > 128)
 		return cairn_fail(error, "%s %s was killed by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown,
 				  words.data);
-	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
+	cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
+	error->usage = code == usage_code;
+	return false;
 }
 
 static enum cairn_spawn_result run(struct launch *launch, int output, int errors, struct cairn_buffer *out, struct cairn_error *error)

@@ -33,7 +33,8 @@ enum cairn_spawn_result {
 	CAIRN_SPAWN_STOPPED,  /* `gone` or `stop` became true */
 };
 
-/* Runs it and appends its standard output to OUT. Unless it succeeds, ERROR has the reason, including its standard error. */
+/* Runs it and appends its standard output to OUT. Unless it succeeds, ERROR has the reason, including its standard error,
+ * and is a usage error where the command calls its arguments wrong. */
 enum cairn_spawn_result cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, struct cairn_error *error);
 
 #endif

@@ -102,7 +102,7 @@ static void answer_view(struct cairn_call *call, const struct view *view, const 
 					 view->kind == picture ? view->type : text ? CAIRN_TEXT : CAIRN_JSON, &error);
 	cairn_snapshot_release(snapshot);
 	if (status != 200)
-		cairn_answer_error(call, status, error.text, NULL);
+		cairn_answer_error(call, error.usage && asked->count ? 400 : status, error.text, NULL);
 }
 
 void cairn_report(struct cairn_call *call)

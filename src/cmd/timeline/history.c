@@ -98,5 +98,5 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 		write_history(ask, &profile, out);
 	cairn_profile_free(&profile);
 	cairn_files_free(&list);
-	return good || !ask->required; /* the caller reports what is wrong with these */
+	return good || !(one || ask->required); /* the caller reports what is wrong with several */
 }

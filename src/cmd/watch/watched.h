@@ -18,6 +18,7 @@ struct cairn_watched {
 	/* Of the present process. */
 	bool running;
 	bool attached; /* an agent was sent for */
+	bool told_refusal; /* the user knows that its last moment cannot be kept */
 	bool ended;
 	bool short_of_memory;   /* when it ended */
 	struct cairn_life life; /* PID 0 for a process elsewhere, which is known only by its answers */
