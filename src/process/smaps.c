@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A guard page is small; an arena of glibc's malloc is a reservation of that size, and begins at a multiple of it. */
 static const uint64_t line_most = (uint64_t)1 << 34; /* kilobytes that a mapping may have */
 
 static const uint64_t hinted_first = (uint64_t)2 << 40, hinted_end = (uint64_t)30 << 40;
@@ -23,6 +22,7 @@ static const uint64_t hinted_first = (uint64_t)2 << 40, hinted_end = (uint64_t)3
 /* What is counted apart is looked up page by page, if at all, to this extent: 4 GiB. */
 enum { apart_pages_most = 1 << 20 };
 
+/* A guard page is small. The arenas of glibc's malloc consist of reservations of arena_size bytes, each at a multiple of it. */
 enum { guard_most = 64 << 10, arena_size = 64 << 20, region_bits = 30, piece_size = 32 << 10 };
 
 struct mapping {
@@ -33,6 +33,7 @@ struct mapping {
 	uint64_t inode;
 	enum cairn_smaps_kind by_name;
 	struct cairn_smaps_sum sum;
+	uint64_t pss, anonymous, huge, lazy, hugetlb;
 	bool noreserve;
 	enum cairn_smaps_kind kind;
 };
@@ -40,6 +41,7 @@ struct mapping {
 struct reading {
 	struct cairn_smaps *smaps;
 	struct mapping now, before;
+	struct cairn_smaps_sum full; /* mappings that are arenas of glibc's malloc without a byte to spare, if it has any arenas */
 	uint64_t last_region;
 	uint64_t ledger; /* where that of the process begins, if that is known */
 	int pagemap; /* -1 when holes do not matter */
@@ -102,12 +104,11 @@ static enum cairn_smaps_kind unnamed_kind(const struct mapping *mapping, const s
 	return mapping->start >= hinted_first && mapping->start < hinted_end ? CAIRN_SMAPS_HINTED : CAIRN_SMAPS_ANONYMOUS;
 }
 
-static void add(struct cairn_smaps *smaps, const struct mapping *mapping, enum cairn_smaps_kind kind, uint64_t sign)
+static void add_sum(struct cairn_smaps_sum *to, const struct cairn_smaps_sum *sum)
 {
-	struct cairn_smaps_sum *sum = &smaps->kinds[kind];
-	sum->size += sign * mapping->sum.size;
-	sum->rss += sign * mapping->sum.rss;
-	sum->swap += sign * mapping->sum.swap;
+	to->size += sum->size;
+	to->rss += sum->rss;
+	to->swap += sum->swap;
 }
 
 static void count_regions(struct reading *reading, const struct mapping *mapping)
@@ -159,7 +160,7 @@ static bool is_private_memory(const struct mapping *mapping)
 /* Takes what of MAPPING is in a range of its own out of it. What is resident of a part is looked up page by page. */
 static void count_apart(struct reading *reading, struct mapping *mapping)
 {
-	struct mapping part = {0};
+	struct cairn_smaps_sum part = {0};
 	while (reading->range < reading->range_count && reading->ranges[reading->range].end <= mapping->start)
 		reading->range++;
 	for (size_t i = reading->range; i < reading->range_count && reading->ranges[i].start < mapping->end; i++) {
@@ -172,47 +173,117 @@ static void count_apart(struct reading *reading, struct mapping *mapping)
 			bytes = mapping->sum.rss;
 		else if (mapping->sum.rss && !cairn_resident_range(&reading->resident, start, end - start, &bytes))
 			bytes = (uint64_t)((double)mapping->sum.rss * ((double)(end - start) / (double)(mapping->end - mapping->start)));
-		part.sum.size += end - start;
-		part.sum.rss += bytes;
-		part.sum.swap += whole ? mapping->sum.swap : 0;
+		part.size += end - start;
+		part.rss += bytes;
+		part.swap += whole ? mapping->sum.swap : 0;
 	}
-	if (part.sum.rss > mapping->sum.rss) /* it has grown meanwhile */
-		part.sum.rss = mapping->sum.rss;
-	add(reading->smaps, &part, CAIRN_SMAPS_MAPPED, 1);
-	mapping->sum.size -= part.sum.size < mapping->sum.size ? part.sum.size : mapping->sum.size;
-	mapping->sum.rss -= part.sum.rss;
-	mapping->sum.swap -= part.sum.swap;
+	if (part.rss > mapping->sum.rss) /* it has grown meanwhile */
+		part.rss = mapping->sum.rss;
+	add_sum(&reading->smaps->kinds[CAIRN_SMAPS_MAPPED], &part);
+	mapping->sum.size -= part.size < mapping->sum.size ? part.size : mapping->sum.size;
+	mapping->sum.rss -= part.rss;
+	mapping->sum.swap -= part.swap;
+}
+
+/* Between two reads a mapping may grow, and the kernel then shows it again. What is counted of MAPPING is what lies behind FROM, in
+ * proportion. Returns false if that is nothing. */
+static bool keep_rest(struct mapping *mapping, uint64_t from)
+{
+	uint64_t *const amounts[] = {&mapping->sum.rss, &mapping->sum.swap, &mapping->pss, &mapping->anonymous,
+				     &mapping->huge, &mapping->lazy, &mapping->hugetlb};
+	if (mapping->start >= from)
+		return true;
+	if (mapping->end <= from)
+		return false;
+	double share = (double)(mapping->end - from) / (double)(mapping->end - mapping->start);
+	for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
+		*amounts[i] = (uint64_t)((double)*amounts[i] * share);
+	mapping->start = from;
+	return true;
+}
+
+/* BEFORE and what was added to it since are one mapping. */
+static void join(struct mapping *before, const struct mapping *rest)
+{
+	before->end = rest->end;
+	add_sum(&before->sum, &rest->sum);
+	before->pss += rest->pss;
+	before->anonymous += rest->anonymous;
+	before->huge += rest->huge;
+	before->lazy += rest->lazy;
+	before->hugetlb += rest->hugetlb;
+}
+
+/* Whether RESERVE is the rest of an arena of glibc's malloc, the used part of which is BEFORE: full reservations in front of it are part
+ * of the same mapping. */
+static bool is_reserve_of(const struct mapping *reserve, const struct mapping *before)
+{
+	return !reserve->readable && !reserve->writable && reserve->noreserve && before->end == reserve->start &&
+	       before->kind == CAIRN_SMAPS_NORESERVE && before->start % arena_size == 0 && reserve->end % arena_size == 0 &&
+	       reserve->end - reserve->start < arena_size;
+}
+
+/* Counts the mapping before the present one: its kind is certain now. */
+static void settle(struct reading *reading)
+{
+	struct cairn_smaps *smaps = reading->smaps;
+	struct mapping *mapping = &reading->before;
+	smaps->rss += mapping->sum.rss;
+	smaps->swap += mapping->sum.swap;
+	smaps->pss += mapping->pss;
+	smaps->anonymous += mapping->anonymous;
+	smaps->huge += mapping->huge;
+	smaps->lazy += mapping->lazy;
+	smaps->hugetlb += mapping->hugetlb;
+	if (mapping->kind == CAIRN_SMAPS_NORESERVE && mapping->end > mapping->start) {
+		count_regions(reading, mapping);
+		count_holes(reading, mapping);
+	}
+	if (reading->range_count && is_private_memory(mapping))
+		count_apart(reading, mapping);
+	add_sum(&smaps->kinds[mapping->kind], &mapping->sum);
+	if (mapping->kind == CAIRN_SMAPS_NORESERVE && !mapping->named && mapping->writable && mapping->start % arena_size == 0 &&
+	    mapping->end % arena_size == 0)
+		add_sum(&reading->full, &mapping->sum);
 }
 
 /* All lines of the mapping have been read. */
 static void finish(struct reading *reading)
 {
 	struct mapping *mapping = &reading->now, *before = &reading->before;
-	if (mapping->end <= mapping->start)
+	bool again = mapping->start < before->end && mapping->readable == before->readable && mapping->writable == before->writable;
+	if (mapping->end <= mapping->start || !keep_rest(mapping, before->end))
 		return;
 	mapping->sum.size = mapping->end - mapping->start;
+	if (again) {
+		join(before, mapping);
+		return;
+	}
 	mapping->kind = mapping->named ? mapping->by_name : unnamed_kind(mapping, before);
 	if (mapping->start == reading->ledger && mapping->shared)
 		mapping->kind = CAIRN_SMAPS_LEDGER;
 	bool same_file = mapping->named && mapping->inode && mapping->inode == before->inode && before->end == mapping->start;
 	mapping->of_data = mapping->kind == CAIRN_SMAPS_DATA || (same_file && before->of_data);
-	bool reserve = !mapping->readable && !mapping->writable && before->end == mapping->start;
-	if (reserve && before->kind == CAIRN_SMAPS_NORESERVE && before->start % arena_size == 0 &&
-	    mapping->end == before->start + arena_size) {
-		add(reading->smaps, before, CAIRN_SMAPS_NORESERVE, UINT64_MAX);
-		add(reading->smaps, before, CAIRN_SMAPS_ARENA, 1);
-		mapping->kind = CAIRN_SMAPS_ARENA;
+	if (is_reserve_of(mapping, before)) {
+		before->kind = mapping->kind = CAIRN_SMAPS_ARENA;
 		mapping->sum.size = 0;
 	}
-	if (mapping->kind == CAIRN_SMAPS_NORESERVE) {
-		count_regions(reading, mapping);
-		count_holes(reading, mapping);
-	}
-	if (reading->range_count && is_private_memory(mapping))
-		count_apart(reading, mapping);
-	add(reading->smaps, mapping, mapping->kind, 1);
+	settle(reading);
 	*before = *mapping;
-	*mapping = (struct mapping){0};
+}
+
+/* The last mapping has been read. */
+static void end(struct reading *reading)
+{
+	struct cairn_smaps_sum *kinds = reading->smaps->kinds, *noreserve = &kinds[CAIRN_SMAPS_NORESERVE];
+	finish(reading);
+	settle(reading);
+	if (kinds[CAIRN_SMAPS_ARENA].size == 0)
+		return;
+	add_sum(&kinds[CAIRN_SMAPS_ARENA], &reading->full);
+	noreserve->size -= reading->full.size;
+	noreserve->rss -= reading->full.rss;
+	noreserve->swap -= reading->full.swap;
 }
 
 /* "START-END rwxp OFFSET DEVICE INODE NAME", and any name may follow. */
@@ -252,27 +323,26 @@ static void take_flags(struct mapping *mapping, struct cairn_bytes flags)
 
 static void read_line(struct reading *reading, struct cairn_bytes line)
 {
-	struct cairn_smaps *smaps = reading->smaps;
-	struct cairn_smaps_sum *sum = &reading->now.sum;
+	struct mapping *now = &reading->now;
 	const struct {
 		const char *name;
-		uint64_t *total, *own;
+		uint64_t *amount;
 	} fields[] = {
-		{"Rss:", &smaps->rss, &sum->rss},
-		{"Pss:", &smaps->pss, NULL},
-		{"Anonymous:", &smaps->anonymous, NULL},
-		{"Swap:", &smaps->swap, &sum->swap},
-		{"AnonHugePages:", &smaps->huge, NULL},
-		{"LazyFree:", &smaps->lazy, NULL},
-		{"Private_Hugetlb:", &smaps->hugetlb, NULL},
-		{"Shared_Hugetlb:", &smaps->hugetlb, NULL},
+		{"Rss:", &now->sum.rss},
+		{"Pss:", &now->pss},
+		{"Anonymous:", &now->anonymous},
+		{"Swap:", &now->sum.swap},
+		{"AnonHugePages:", &now->huge},
+		{"LazyFree:", &now->lazy},
+		{"Private_Hugetlb:", &now->hugetlb},
+		{"Shared_Hugetlb:", &now->hugetlb},
 	};
 	if (line.length > 0 && (line.data[0] < 'A' || line.data[0] > 'Z')) {
 		begin(reading, line);
 		return;
 	}
 	if (cairn_text_take(&line, "VmFlags:")) {
-		take_flags(&reading->now, line);
+		take_flags(now, line);
 		return;
 	}
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -282,9 +352,7 @@ static void read_line(struct reading *reading, struct cairn_bytes line)
 		line = cairn_text_trim(line);
 		if (!cairn_text_decimal(&line, &kilobytes) || kilobytes > line_most)
 			return;
-		*fields[i].total += kilobytes << 10;
-		if (fields[i].own)
-			*fields[i].own += kilobytes << 10;
+		*fields[i].amount += kilobytes << 10;
 		return;
 	}
 }
@@ -301,7 +369,7 @@ void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text)
 	struct reading reading = {.smaps = smaps, .pagemap = -1};
 	*smaps = (struct cairn_smaps){0};
 	read_lines(&reading, text);
-	finish(&reading);
+	end(&reading);
 }
 
 /* Reads what there is now behind the KEPT bytes of an unfinished line; 0 at the end, -1 with errno. */
@@ -336,7 +404,7 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 		kept = rest.length - whole;
 		memmove(piece->data, piece->data + whole, kept);
 	}
-	finish(reading);
+	end(reading);
 	return true;
 }
 

@@ -16,13 +16,14 @@
 	      " kB\nPss: 1 kB\nSwap: 2 kB\nLazyFree: 1 kB\nVmFlags: rd wr " vm_flags "\n"
 
 static const char text[] =
+	MAP("20000000000-20000001000", "rw-p", "", "44", "ac")
 	MAP("555500000000-555500001000", "r-xp", "/usr/bin/service", "4", "ex")
 	MAP("555500001000-555500002000", "rw-p", "/usr/bin/service", "4", "ac")
 	MAP("555500002000-555500009000", "rw-p", "", "8", "ac")
 	MAP("555500009000-55550000a000", "rw-p", "[heap]", "16", "ac")
 	MAP("7f0000000000-7f0000100000", "rw-p", "", "400", "nr")
 	MAP("7f0000100000-7f0004000000", "---p", "", "0", "nr")
-	MAP("7f1000000000-7f1040000000", "rw-p", "", "1000", "mr nr")
+	MAP("7f1000200000-7f1040200000", "rw-p", "", "1000", "mr nr")
 	MAP("7f1050000000-7f1050001000", "rw-p", "[anon:jemalloc_pg]", "4", "ac")
 	MAP("7f2000000000-7f2000001000", "---p", "", "0", "")
 	MAP("7f2000001000-7f2000801000", "rw-p", "", "12", "ac nh")
@@ -30,7 +31,6 @@ static const char text[] =
 	MAP("7f3000002000-7f3000003000", "rw-s", "/dev/zero (deleted)", "24", "")
 	MAP("7f3000003000-7f3000004000", "rw-s", "/memfd:pool (deleted)", "28", "")
 	MAP("7f3000004000-7f3000005000", "r--s", "/var/lib/data file", "32", "")
-	MAP("20000000000-20000001000", "rw-p", "", "44", "ac")
 	MAP("7ffd00000000-7ffd00001000", "rw-p", "[stack]", "36", "ac")
 	MAP("7ffd00002000-7ffd00003000", "r-xp", "[vdso]", "4", "");
 
@@ -60,7 +60,7 @@ static void test_kinds(void)
 		sum += smaps.kinds[i].rss;
 	is_int(sum, smaps.rss, "every mapping is of one kind");
 	is_int(smaps.swap >> 10, 34, "swap of all");
-	is_int(smaps.regions, 3, "ranges of 1 GiB: of the arena, the mapping, and the one behind it");
+	is_int(smaps.regions, 2, "ranges of 1 GiB: of the mapping, and the one behind it, but not of an arena");
 }
 
 /* A program may make a part of its data read-only; what follows it is still its zeroed memory. The next file's is not. */
@@ -73,6 +73,50 @@ static void test_data(void)
 	cairn_smaps_parse(&smaps, cairn_bytes_of(pieces));
 	is_int(rss(&smaps, CAIRN_SMAPS_DATA), 4 + 8 + 4, "zeroed memory behind a read-only part of the data");
 	is_int(rss(&smaps, CAIRN_SMAPS_ANONYMOUS), 4, "but not behind another file");
+}
+
+/* The kernel shows a mapping again that grew between two reads. */
+static void test_shown_again(void)
+{
+	static const char grown[] =
+		MAP("7f0000000000-7f0000100000", "rw-p", "", "1024", "nr")
+		MAP("7f0000000000-7f0000101000", "rw-p", "", "1028", "nr")
+		MAP("7f0000101000-7f0004000000", "---p", "", "0", "nr");
+	static const char shrunk[] =
+		MAP("7f0000000000-7f0000100000", "rw-p", "", "1024", "nr")
+		MAP("7f0000080000-7f0004000000", "---p", "", "0", "nr");
+	static const char joined[] =
+		MAP("7f0000000000-7f0000100000", "rw-p", "", "1024", "ac")
+		MAP("7f0000000000-7f0000200000", "rw-p", "", "2048", "ac")
+		MAP("7f0000000000-7f0000180000", "rw-p", "", "1536", "ac")
+		MAP("7f0000300000-7f0000301000", "rw-p", "", "4", "ac");
+	struct cairn_smaps smaps;
+	cairn_smaps_parse(&smaps, cairn_bytes_of(grown));
+	is_int(smaps.rss >> 10, 1028, "a mapping that is shown again is counted once");
+	is_int(rss(&smaps, CAIRN_SMAPS_ARENA), 1028, "and is still an arena");
+	is_int(smaps.kinds[CAIRN_SMAPS_ARENA].size, 0x101000, "as large as it has become");
+	is_int(smaps.kinds[CAIRN_SMAPS_NORESERVE].size, 0, "of which nothing is left over");
+	cairn_smaps_parse(&smaps, cairn_bytes_of(shrunk));
+	is_int(rss(&smaps, CAIRN_SMAPS_ARENA), 1024, "one that has shrunk is an arena, too");
+	cairn_smaps_parse(&smaps, cairn_bytes_of(joined));
+	is_int(rss(&smaps, CAIRN_SMAPS_ANONYMOUS), 2048 + 4, "one that has become part of another is counted with it");
+	is_int(smaps.kinds[CAIRN_SMAPS_ANONYMOUS].size, 0x201000, "with its size");
+}
+
+/* An arena of glibc's malloc that is full has nothing behind it, and the next may follow at once. */
+static void test_full_arenas(void)
+{
+	static const char arenas[] =
+		MAP("7f0000000000-7f0008000000", "rw-p", "", "131072", "nr")
+		MAP("7f0010000000-7f0014100000", "rw-p", "", "66560", "nr")
+		MAP("7f0014100000-7f0018000000", "---p", "", "0", "nr");
+	struct cairn_smaps smaps;
+	cairn_smaps_parse(&smaps, cairn_bytes_of(arenas));
+	is_int(rss(&smaps, CAIRN_SMAPS_ARENA), 131072 + 66560, "full arenas of glibc's malloc");
+	is_int(smaps.kinds[CAIRN_SMAPS_ARENA].size, 0x8000000 + 0x4100000, "with their size");
+	is_int(rss(&smaps, CAIRN_SMAPS_NORESERVE), 0, "are of that kind alone");
+	cairn_smaps_parse(&smaps, (struct cairn_bytes){arenas, (size_t)(strstr(arenas, "7f0010000000") - arenas)});
+	is_int(rss(&smaps, CAIRN_SMAPS_NORESERVE), 131072, "but not in a process that has no other: such a mapping may be anybody's");
 }
 
 static void test_odd(void)
@@ -181,6 +225,8 @@ int main(void)
 {
 	test_kinds();
 	test_data();
+	test_shown_again();
+	test_full_arenas();
 	test_odd();
 	test_numbers();
 	test_self();
