@@ -1,6 +1,7 @@
 /* attach.c - `cairn attach` and `cairn detach`: an agent for a process that runs already, and its end.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/attach/check.h"
@@ -155,19 +156,6 @@ static int find_memfd(int pid)
 	return found;
 }
 
-static bool write_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t part = write(descriptor, bytes.data, bytes.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		bytes = cairn_bytes_skip(bytes, (size_t)part);
-	}
-	return true;
-}
-
 /* The library into the process's memfd, with `cairn_attached` filled in. */
 static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 {
@@ -183,7 +171,8 @@ static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 	work->attach.descriptor = number + 1;
 	work->attach_offset = (off_t)offset;
 	int descriptor = open_memfd(work->pid, number);
-	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && write_all(descriptor, work->library.bytes) &&
+	struct cairn_bytes rest = work->library.bytes;
+	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && cairn_descriptor_write_all(descriptor, &rest) &&
 		       pwrite(descriptor, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach;
 	if (!written)
 		cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);

@@ -1,5 +1,8 @@
 /* flame.c - `cairn flame`: the profile as a flame graph; and flamegraph.pl, by that name.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/flame.h"
+
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -362,14 +365,14 @@ static int open_lines(const struct options *options, int count, char **files, st
 						    &lines, &kept);
 		if (kept && ignored)
 			fprintf(stderr, "Ignored %zu lines with invalid format\n", ignored);
-		const struct cairn_buffer *taken = kept ? &lines : &text;
+		struct cairn_bytes taken = cairn_buffer_bytes(kept ? &lines : &text);
 		bool nothing = !kept && cairn_profile_sniff(cairn_buffer_bytes(&text)) == CAIRN_FORMAT_FOLDED;
 		file = nothing ? -1 : memfd_create("lines", MFD_CLOEXEC);
 		if (nothing)
 			cairn_fail(error, "no line ends in a space and a number");
 		else if (file < 0)
 			cairn_fail(error, "cannot make room for the input: %s", strerror(errno));
-		else if (write(file, taken->data, taken->length) != (ssize_t)taken->length) {
+		else if (!cairn_descriptor_write_all(file, &taken)) {
 			cairn_fail(error, "cannot keep the input: %s", strerror(errno));
 			close(file);
 			file = -1;
