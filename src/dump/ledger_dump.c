@@ -50,10 +50,10 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 	if (!end->how)
 		return;
 	cairn_trailer_write_text(out, "ended", end->how);
-	if (end->kind != CAIRN_LEDGER_END_UNKNOWN)
-		cairn_trailer_write_number(out, end->kind == CAIRN_LEDGER_END_SIGNAL ? "ended.signal" : "ended.code",
-					   (uint64_t)end->number);
-	if (end->out_of_memory)
+	if (end->end.kind != CAIRN_END_UNKNOWN)
+		cairn_trailer_write_number(out, end->end.kind == CAIRN_END_SIGNAL ? "ended.signal" : "ended.code",
+					   (uint64_t)end->end.number);
+	if (end->end.out_of_memory)
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 

@@ -26,12 +26,6 @@ static void write_count(struct cairn_json *json, const char *key, uint64_t value
 		cairn_json_null(json, key);
 }
 
-/* How the process ended, from the dump of its last moment. */
-static struct cairn_bytes ending_of(const struct cairn_dump *dump)
-{
-	return cairn_text_trim(cairn_bytes_skip(cairn_bytes_of(dump->reason), sizeof CAIRN_DUMP_LAST));
-}
-
 /* The last moment before BEFORE; NULL after the first. Simultaneous ones are all returned. */
 static const struct cairn_dump *next_last_moment(const struct cairn_listing *listing, const struct cairn_dump *before)
 {
@@ -52,7 +46,7 @@ static void write_last_moments(const struct cairn_listing *listing, struct cairn
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(dump->name));
 		cairn_json_integer(json, "pid", dump->process.pid);
-		cairn_json_text(json, "ended", ending_of(dump));
+		cairn_json_text(json, "ended", cairn_dump_ending(dump));
 		cairn_json_close(json, '}');
 	}
 	cairn_json_close(json, ']');
@@ -149,7 +143,7 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 	const struct cairn_dump *last = NULL;
 	for (int i = 0; i < shown_last_moments && (last = next_last_moment(listing, last)); i++) {
 		cairn_buffer_format(out, "%slast moment of process %d, ", i ? "" : "\n", last->process.pid);
-		cairn_utf8_show(out, ending_of(last));
+		cairn_utf8_show(out, cairn_dump_ending(last));
 		cairn_buffer_text(out, ": ");
 		cairn_utf8_show(out, cairn_bytes_of(last->name));
 		cairn_buffer_byte(out, '\n');

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "dump/end.h"
 #include "process/clock.h"
 #include "report/top.h"
 #include "series/leaks.h"
@@ -216,7 +217,7 @@ static void say_end(const struct judging *judging, const struct cairn_archive_po
 	strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &date);
 	say_holder(judging->archive, holder, sizeof holder);
 	summary->kind = CAIRN_VERDICT_ENDED;
-	bool oom = strstr(last->ended, "OOM killer") != NULL;
+	bool oom = cairn_end_parse(cairn_bytes_of(last->ended)).out_of_memory;
 	snprintf(summary->sentence, sizeof summary->sentence, "%s at %s%s", oom ? "Killed by the OOM killer" : last->ended, clock, holder);
 	if (!oom && summary->sentence[0] >= 'a' && summary->sentence[0] <= 'z')
 		summary->sentence[0] = (char)(summary->sentence[0] - 'a' + 'A');
