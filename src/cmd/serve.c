@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/listen.h"
 #include "base/array.h"
+#include "base/condition.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -299,11 +300,8 @@ static void announce(void)
 
 static bool start(int count, char **operands, struct cairn_error *error)
 {
-	pthread_condattr_t attributes;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_mutex_init(&serve.lock, NULL);
-	pthread_cond_init(&serve.changed, &attributes);
+	cairn_condition_init(&serve.changed);
 	serve.events = cairn_buffer(SIZE_MAX);
 	serve.started_ms = cairn_clock_wall_ns() / 1000000;
 	serve.every_ns = usual_every_ns;
