@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "profile/origin.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -156,17 +157,10 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 		cairn_buffer_format(out, "%*s… %zu more\n", indent, "", row->depth - shown_callers - 1);
 }
 
-/* The sampled time; 0 if unknown. */
-static double sampled_seconds(const struct cairn_profile *profile)
-{
-	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
-	return since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
-}
-
 void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	struct rows rows;
-	double seconds = sampled_seconds(view->profile);
+	double seconds = cairn_profile_sampled_seconds(view->profile);
 	gather(&rows, view);
 	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life",
 			    "<1 ms", "Other thread", "Call path");
@@ -199,7 +193,7 @@ static void write_row_json(const struct cairn_view *view, const struct row *row,
 /* At most ROW_MOST rows, 0 for all, and no more than fit in BYTE_MOST bytes. */
 static void write_json(const struct cairn_view *view, const struct rows *rows, uint64_t row_most, size_t byte_most, struct cairn_json *json)
 {
-	double seconds = sampled_seconds(view->profile);
+	double seconds = cairn_profile_sampled_seconds(view->profile);
 	size_t start = json->out->length;
 	cairn_json_number(json, "seconds", seconds > 0 ? seconds : NAN);
 	cairn_json_open(json, "rows", '[');

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "profile/kind.h"
 #include "report/number.h"
 
 #include <math.h>
@@ -143,8 +144,8 @@ static bool is_partial(const struct cairn_view *view)
 	static const int64_t late_ns = CAIRN_SECOND_NS;
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
-	bool is_live = !profile->at_peak && !profile->as_slack && !profile->as_fragmentation && !profile->as_mapped;
-	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && is_live && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
+	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && cairn_profile_is_live(profile) &&
+	       strcmp(cairn_head_type(view), "inuse_space") == 0 &&
 	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
 	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
 }

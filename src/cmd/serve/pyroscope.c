@@ -5,6 +5,7 @@
 #include "cmd/serve/pyroscope.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cmd/fleet/answer.h"
 #include "cmd/fleet/series.h"
@@ -155,18 +156,13 @@ static bool ask(struct asking *asking, const struct query *query, bool with_earl
 
 /* A list of texts, each once and in order. */
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void put_sorted(struct asking *asking, const struct cairn_strings *strings)
 {
 	const char **sorted = cairn_array_new(strings->count, sizeof *sorted);
 	for (size_t i = 0; i < strings->count; i++)
 		sorted[i] = cairn_strings_text(strings, (uint32_t)i + 1);
 	if (strings->count > 0)
-		qsort(sorted, strings->count, sizeof *sorted, compare_texts);
+		qsort(sorted, strings->count, sizeof *sorted, cairn_text_compare);
 	cairn_connect_list(&asking->out, "names");
 	for (size_t i = 0; i < strings->count && i < sorted_most; i++)
 		cairn_connect_text(&asking->out, 1, NULL, cairn_bytes_of(sorted[i]));
