@@ -6,7 +6,7 @@
 #include "cmd/series.h"
 #include "cmd/timeline/history.h"
 #include "cmd/view.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "report/head.h"
 #include "series/timeline.h"
 #include "series/words.h"

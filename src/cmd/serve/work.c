@@ -10,7 +10,7 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
 #include "cmd/serve/pyroscope.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "profile/read.h"
 #include "report/list.h"
 #include "series/timeline.h"
