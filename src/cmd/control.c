@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
+#include "cmd/suffix.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
 #include "profile/read.h"
@@ -259,7 +259,7 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
 		return usage_one();
-	if (!cairn_ending_check("dump", options->output, NULL, &error))
+	if (!cairn_suffix_check("dump", options->output, NULL, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), false, target.url) : cairn_say_failure(&error);
@@ -282,7 +282,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("--for takes up to 1h, --frequency 1 to 10000");
-	if (!cairn_ending_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))

@@ -299,7 +299,7 @@ const struct cairn_command cairn_command_flame = {
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .picture = true,
-						   .endings = (const char *const[]){".svg", NULL},
+						   .suffixes = (const char *const[]){".svg", NULL},
 						   .prepare = prepare,
 						   .check = check,
 						   .show = show},

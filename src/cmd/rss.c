@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/rss/account.h"
+#include "cmd/suffix.h"
 #include "cmd/target.h"
 #include "series/bill_svg.h"
 
@@ -141,7 +141,7 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("'cairn rss' takes one process or one dump");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (!cairn_ending_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
+	if (!cairn_suffix_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
 		return cairn_say_failure(&error);
 	struct cairn_account *account = calloc(1, sizeof *account);
 	if (!account)

@@ -119,7 +119,7 @@ static void see_file(void *context, const char *name)
 	if (!cairn_dump_is_name(name) || fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 		return;
 	if (reading->shared && status.st_uid != geteuid()) {
-		reading->listing->strangers++;
+		reading->listing->of_others++;
 		return;
 	}
 	uint32_t number = *slot_of(reading, name);

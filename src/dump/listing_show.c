@@ -60,7 +60,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
 	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
 	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
-	cairn_json_integer(&json, "strangers", (int64_t)listing->strangers);
+	cairn_json_integer(&json, "of_others", (int64_t)listing->of_others);
 	write_last_moments(listing, &json);
 	cairn_json_open(&json, "dumps", '[');
 	for (size_t i = 0; i < listing->count; i++) {
@@ -133,9 +133,9 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 			    cairn_text_human((double)listing->bytes, size));
 	if (listing->unreadable)
 		cairn_buffer_format(out, "; no permission to read %zu file%s", listing->unreadable, listing->unreadable == 1 ? "" : "s");
-	if (listing->strangers)
+	if (listing->of_others)
 		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder",
-				    listing->strangers, listing->strangers == 1 ? "" : "s");
+				    listing->of_others, listing->of_others == 1 ? "" : "s");
 	if (listing->damaged)
 		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged,
 				    cairn_text_human((double)listing->damaged_bytes, size));

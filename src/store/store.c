@@ -50,7 +50,7 @@ struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error
 		cairn_fail_usage(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", name);
 		return NULL;
 	}
-	struct cairn_engine_connection *connection = engine->open(engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name, error);
+	void *connection = engine->open(engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name, error);
 	if (!connection)
 		return NULL;
 	struct cairn_store *store = cairn_array_zero(1, sizeof *store);

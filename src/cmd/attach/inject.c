@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/attach/inject.h"
 
-#include "cmd/attach/haste.h"
 #include "cmd/attach/plain.h"
+#include "cmd/attach/priority.h"
 #include "process/clock.h"
 
 #include <dirent.h>
@@ -479,9 +479,9 @@ bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *i
 	sigemptyset(&stops);
 	sigaddset(&stops, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &stops, &before);
-	cairn_haste_begin();
+	cairn_priority_raise();
 	bool done = inject(subject, injection, error);
-	cairn_haste_end();
+	cairn_priority_restore();
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return done;
 }
