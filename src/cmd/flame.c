@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/flame.h"
 #include "cmd/flame/script.h"
 #include "cmd/view.h"
 #include "profile/read.h"

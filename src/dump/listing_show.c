@@ -1,11 +1,11 @@
 /* listing_show.c - writes a listing as JSON and as text.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/time.h"
 #include "dump/listing.h"
 
 #include "base/date.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/utf8.h"
 
 #include <stdio.h>

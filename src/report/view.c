@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/view.h"
 
-#include "profile/spread.h"
-
 #include "base/array.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "profile/kind.h"
+#include "profile/spread.h"
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value,

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/monitor.h"
 
-#include "agent/host/dump_writer.h"
 #include "agent/engine.h"
+#include "agent/host/dump_writer.h"
 #include "agent/route/route.h"
 #include "agent/sampler/sampler.h"
 #include "base/time.h"

@@ -5,9 +5,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cmd/attach/spawn.h"
 #include "cmd/own_dumps.h"
 #include "cmd/target.h"
-#include "cmd/attach/spawn.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
 
