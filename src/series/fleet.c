@@ -1,7 +1,8 @@
 /* fleet.c - rows of instances, matched by the names of their call paths.
  *
  * Longer than other files: instances judged each for itself, and courses added over all of them, end in the same rows and the same
- * verdicts. SPDX-License-Identifier: Apache-2.0 */
+ * verdicts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "series/fleet.h"
 
 #include "base/array.h"
