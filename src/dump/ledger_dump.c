@@ -7,13 +7,15 @@
 #include "base/time.h"
 #include "dump/ledger_heap.h"
 
-struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger)
+/* The process that LEDGER claims to belong to. */
+static struct cairn_life life_of(const struct cairn_ledger *ledger)
 {
 	const struct cairn_ledger_header *header = &ledger->header;
 	return (struct cairn_life){.pid = header->pid > 0 ? header->pid : 0, .boot = header->boot, .ticks = header->ticks};
 }
 
-int64_t cairn_ledger_newest(const struct cairn_ledger *ledger)
+/* The latest birth in LEDGER by its clock, at least the time of its header: its process ran at least until then. */
+static int64_t newest_of(const struct cairn_ledger *ledger)
 {
 	struct cairn_ledger_sample sample;
 	int64_t newest = ledger->header.clock_ns;
@@ -107,7 +109,7 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
 {
 	const struct cairn_ledger_header *header = &ledger->header;
-	struct cairn_life life = cairn_ledger_life(ledger);
+	struct cairn_life life = life_of(ledger);
 	char text[CAIRN_LIFE_TEXT];
 	cairn_trailer_write_first(out);
 	write_text(out, "version", CAIRN_VERSION);
@@ -137,7 +139,7 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 			     struct cairn_error *error)
 {
 	struct cairn_ledger_heap heap;
-	int64_t now_ns = end->clock_ns ? end->clock_ns : cairn_ledger_newest(ledger);
+	int64_t now_ns = end->clock_ns ? end->clock_ns : newest_of(ledger);
 	if (!cairn_ledger_write_heap(ledger, now_ns, &(struct cairn_ledger_witness){0}, out, &heap, error))
 		return false;
 	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");

@@ -30,12 +30,6 @@ struct cairn_ledger_end {
 	const struct cairn_memory_reading *reading; /* its limits; NULL when unknown */
 };
 
-/* The process that LEDGER claims to belong to. */
-struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger);
-
-/* The latest birth in LEDGER by its clock, at least the time of its header: its process ran at least until then. */
-int64_t cairn_ledger_newest(const struct cairn_ledger *ledger);
-
 /* Appends the dump to OUT, which should have the maximum above. Maps its own pages instead of calling malloc. */
 bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out,
 			     struct cairn_error *error);

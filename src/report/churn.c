@@ -33,7 +33,9 @@ static uint64_t count_lifetimes(const struct cairn_freed *freed)
 	return count;
 }
 
-double cairn_churn_quantile(const struct cairn_freed *freed, double part)
+/* The lifetime that a share PART of the samples of FREED did not reach, in seconds. Within a class of the histogram, lifetimes are assumed
+ * to be spread evenly on a logarithmic scale. */
+static double quantile(const struct cairn_freed *freed, double part)
 {
 	double wanted = part * (double)count_lifetimes(freed), before = 0;
 	for (int i = 0; i < CAIRN_LIFETIMES; i++) {
@@ -45,7 +47,8 @@ double cairn_churn_quantile(const struct cairn_freed *freed, double part)
 	return 0;
 }
 
-double cairn_churn_share_below(const struct cairn_freed *freed, double seconds)
+/* The share of the samples of FREED that lived less than SECONDS. */
+static double share_below(const struct cairn_freed *freed, double seconds)
 {
 	double all = (double)count_lifetimes(freed), below = 0;
 	for (int i = 0; i < CAIRN_LIFETIMES; i++) {
@@ -143,7 +146,7 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 		snprintf(objects, sizeof objects, "%.1f", (double)freed->objects / seconds);
 	size_t start = out->length;
 	cairn_buffer_format(out, "%11s%s %12s %12s %6.1f%% %12.1f%%  ", rate, seconds > 0 ? "/s" : "  ", objects,
-			    lifetime(cairn_churn_quantile(freed, 0.5), median, sizeof median), 100 * cairn_churn_share_below(freed, 1e-3),
+			    lifetime(quantile(freed, 0.5), median, sizeof median), 100 * share_below(freed, 1e-3),
 			    100 * elsewhere(freed));
 	int indent = (int)(out->length - start);
 	cairn_utf8_show(out, name_of(view, row, 0));
@@ -180,8 +183,8 @@ static void write_row_json(const struct cairn_view *view, const struct row *row,
 	cairn_json_number(json, "bytes", (double)row->freed.bytes);
 	cairn_json_number(json, "objects", (double)row->freed.objects);
 	cairn_json_number(json, "samples", (double)row->freed.samples);
-	cairn_json_number(json, "median_seconds", cairn_churn_quantile(&row->freed, 0.5));
-	cairn_json_number(json, "within_1ms", cairn_churn_share_below(&row->freed, 1e-3));
+	cairn_json_number(json, "median_seconds", quantile(&row->freed, 0.5));
+	cairn_json_number(json, "within_1ms", share_below(&row->freed, 1e-3));
 	cairn_json_number(json, "other_thread", elsewhere(&row->freed));
 	cairn_json_open(json, "stack", '[');
 	for (size_t d = 0; d < row->depth; d++)
