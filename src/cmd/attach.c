@@ -54,7 +54,7 @@ static const struct cairn_option_group no_groups[] = {{0}};
 
 static void pause_ms(long milliseconds)
 {
-	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
 /* The settings that the agent is given. */
@@ -370,7 +370,7 @@ static bool attach(struct work *work, struct cairn_error *error)
 
 static bool await_agent(struct work *work, const char *name, struct cairn_target *target, struct cairn_error *error)
 {
-	int64_t now = cairn_clock_ns(), until = now + ready_ms * (int64_t)1000000, look = now + look_ms * (int64_t)1000000;
+	int64_t now = cairn_clock_ns(), until = now + ready_ms * CAIRN_MILLISECOND_NS, look = now + look_ms * CAIRN_MILLISECOND_NS;
 	for (; (now = cairn_clock_ns()) < until; pause_ms(10)) {
 		if (cairn_target_find(target, name, NULL, error))
 			return true;
@@ -378,7 +378,7 @@ static bool await_agent(struct work *work, const char *name, struct cairn_target
 			continue;
 		if (has_failed(work, error))
 			return false;
-		look = now + look_ms * (int64_t)1000000;
+		look = now + look_ms * CAIRN_MILLISECOND_NS;
 	}
 	return false;
 }
@@ -461,7 +461,7 @@ static int run_detach(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	}
 	cairn_buffer_free(&body);
-	for (int64_t until = cairn_clock_ns() + detach_ms * (int64_t)1000000; cairn_target_find(&target, operands[0], NULL, &error);
+	for (int64_t until = cairn_clock_ns() + detach_ms * CAIRN_MILLISECOND_NS; cairn_target_find(&target, operands[0], NULL, &error);
 	     pause_ms(10))
 		if (cairn_clock_ns() > until)
 			return cairn_say_error("the agent has not ended within 10 s");

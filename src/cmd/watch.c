@@ -420,7 +420,7 @@ static void run_loop(struct loop *loop, int64_t end)
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
-		int wait_ms = wait <= 0 ? 0 : wait > 3600 * CAIRN_SECOND_NS ? 3600 * 1000 : (int)((wait + 999999) / 1000000);
+		int wait_ms = wait <= 0 ? 0 : wait > CAIRN_HOUR_NS ? 3600 * 1000 : (int)((wait + 999999) / CAIRN_MILLISECOND_NS);
 		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
 		now = cairn_clock_ns();
 		for (int i = 0; i < count; i++) {

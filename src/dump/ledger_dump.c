@@ -68,7 +68,8 @@ static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer
 		struct cairn_smaps smaps = *end->smaps;
 		for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
 			cairn_trailer_write_number(out, name, *value);
-		cairn_trailer_write_number(out, "smaps.before_ms", end->smaps_before_ns > 0 ? (uint64_t)end->smaps_before_ns / 1000000 : 0);
+		cairn_trailer_write_number(out, "smaps.before_ms",
+					   end->smaps_before_ns > 0 ? (uint64_t)(end->smaps_before_ns / CAIRN_MILLISECOND_NS) : 0);
 	}
 	if (end->reading && end->reading->limit)
 		cairn_trailer_write_number(out, "limit", end->reading->limit);
@@ -99,7 +100,7 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 		if (time <= 0 || (i && rows[i].time_ns == rows[i - 1].time_ns))
 			continue;
 		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / CAIRN_SECOND_NS),
-				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident,
+				    (long long)(time / CAIRN_MILLISECOND_NS % 1000), (unsigned long long)rows[i].resident,
 				    (unsigned long long)rows[i].usage, (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live,
 				    (unsigned long long)rows[i].allocated);
 	}

@@ -68,7 +68,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 		char life[CAIRN_LIFE_TEXT];
 		cairn_json_open(&json, NULL, '{');
 		cairn_json_text(&json, "name", cairn_bytes_of(dump->name));
-		cairn_json_number(&json, "time", (double)(dump->time_ns / 1000000) / 1000);
+		cairn_json_number(&json, "time", (double)(dump->time_ns / CAIRN_MILLISECOND_NS) / 1000);
 		write_count(&json, "pid", (uint64_t)dump->process.pid);
 		cairn_json_text(&json, "process", cairn_bytes_of(cairn_life_text(&dump->process, life)));
 		write_count(&json, "memory", dump->memory);

@@ -269,7 +269,7 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	if (profile->as_mapped)
 		cairn_json_bool(json, "mappings", true);
 	if (profile->at_peak && profile->peak_ns)
-		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / 1000000) / 1000);
+		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / CAIRN_MILLISECOND_NS) / 1000);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
 	if (profile->since_ns > 0) {
@@ -277,7 +277,7 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 			cairn_json_number(json, "allocated", profile->allocated_bytes);
 		if (profile->before_bytes > 0)
 			cairn_json_number(json, "allocated_before", profile->before_bytes);
-		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
+		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / CAIRN_MILLISECOND_NS) / 1000);
 		cairn_json_bool(json, "partial", is_partial(view));
 	}
 	cairn_json_number(json, "unnamed", round(cairn_view_unnamed(view)));

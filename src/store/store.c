@@ -166,7 +166,7 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		good = read_settings(store, error);
 		if (store->version == schema_version)
 			break;
-		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 100 * CAIRN_MILLISECOND_NS}, NULL);
 	}
 	return good;
 }

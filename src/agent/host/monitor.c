@@ -251,5 +251,5 @@ int cairn_monitor_look(struct cairn_agent *agent)
 		start_dump(agent, reason);
 		return dumping_ms;
 	}
-	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / 1000000);
+	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / CAIRN_MILLISECOND_NS);
 }

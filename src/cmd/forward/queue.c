@@ -105,7 +105,7 @@ static void close_queue(struct queue *queue)
 	if (queue->started) {
 		pthread_mutex_lock(&queue->lock);
 		queue->closing = true;
-		queue->end_ns = cairn_clock_ns() + (int64_t)patience_ms * 1000000;
+		queue->end_ns = cairn_clock_ns() + patience_ms * CAIRN_MILLISECOND_NS;
 		pthread_cond_broadcast(&queue->changed);
 		pthread_mutex_unlock(&queue->lock);
 		pthread_join(queue->thread, NULL);

@@ -75,7 +75,7 @@ static double ended_of(const struct cairn_serve_process *process)
 static double age_of(const struct cairn_serve_process *process)
 {
 	int64_t last = process->point_count ? process->points[process->point_count - 1].id : 0;
-	return last ? fmax(0, (double)(cairn_clock_wall_ns() / 1000000 - last) / 1000) : NAN;
+	return last ? fmax(0, (double)(cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS - last) / 1000) : NAN;
 }
 
 void cairn_answer_metrics(const struct cairn_serve *serve, struct cairn_buffer *out)

@@ -116,7 +116,7 @@ static void say_limit(const struct judging *judging, char *out, size_t size)
 	out[0] = 0;
 	if (left < 0 || left > far)
 		return;
-	judging->summary->limit_ns = last->origin.time_ns + (int64_t)(left * 3.6e12);
+	judging->summary->limit_ns = last->origin.time_ns + (int64_t)(left * CAIRN_HOUR_NS);
 	cairn_text_human(last->limit, limit);
 	if (left == 0)
 		snprintf(out, size, "; the %s limit is reached", limit);
@@ -310,7 +310,7 @@ static void write_layers(struct judging *judging, struct cairn_buffer *out)
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_open(&json, "ids", '[');
 	for (size_t i = 0; i < judging->series.point_count; i++)
-		cairn_json_integer(&json, NULL, judging->series.points[i].origin.time_ns / 1000000);
+		cairn_json_integer(&json, NULL, judging->series.points[i].origin.time_ns / CAIRN_MILLISECOND_NS);
 	cairn_json_close(&json, ']');
 	cairn_json_open(&json, "items", '[');
 	for (size_t l = 0; l < timeline.layer_count; l++) {

@@ -352,7 +352,7 @@ void cairn_push_close(struct cairn_push *push)
 		return;
 	pthread_mutex_lock(&push->lock);
 	push->closing = true;
-	push->end_ns = cairn_clock_ns() + (int64_t)patience_ms * 1000000;
+	push->end_ns = cairn_clock_ns() + patience_ms * CAIRN_MILLISECOND_NS;
 	pthread_cond_signal(&push->changed);
 	pthread_mutex_unlock(&push->lock);
 	pthread_join(push->thread, NULL);
