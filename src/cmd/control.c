@@ -7,6 +7,7 @@
 #include "cmd/suffix.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
+#include "profile/kind.h"
 #include "profile/read.h"
 
 #include <ctype.h>
@@ -192,8 +193,7 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
 	if (good && profile.time_ns > 0)
 		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
-	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
-	    strcmp(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space") == 0)
+	if (good && profile.kind == CAIRN_PROFILE_HEAP && cairn_profile_value_kind(&profile, profile.default_value) == CAIRN_VALUE_LIVE_BYTES)
 		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
 	if (good && strcmp(profile.format, "pprof") == 0)
 		facts->ending = "pb.gz";

@@ -6,6 +6,7 @@
 #include "cmd/suffix.h"
 #include "cmd/view.h"
 #include "profile/flat_write.h"
+#include "profile/kind.h"
 #include "profile/pprof_write.h"
 #include "report/callgrind.h"
 #include "report/collapsed.h"
@@ -55,7 +56,7 @@ static struct cairn_profile kept_samples(const struct cairn_view *view, struct c
 static void since_base(struct cairn_profile *profile)
 {
 	for (uint32_t value = 0; value < profile->value_count; value++) {
-		if (strncmp(cairn_profile_string(profile, profile->value_types[value].type), "inuse_", 6) != 0)
+		if (!cairn_value_is_live(cairn_profile_value_kind(profile, value)))
 			continue;
 		for (size_t i = 0; i < profile->sample_count; i++)
 			profile->values[i * profile->value_count + value] += cairn_profile_base(profile, i, value);

@@ -119,7 +119,7 @@ static double allocated_samples(const struct cairn_view *view, size_t at)
 /* The approximate number of samples behind the values; 0 if the format does not have it. */
 static double sample_count(const struct cairn_view *view)
 {
-	bool allocated = strncmp(cairn_head_type(view), "alloc_", 6) == 0 && view->partner != CAIRN_NONE;
+	bool allocated = cairn_value_is_allocated(cairn_profile_value_kind(view->profile, view->value)) && view->partner != CAIRN_NONE;
 	double count = 0;
 	for (size_t i = 0; view->profile->sampled && i < view->sample_count; i++)
 		count += allocated ? allocated_samples(view, view->samples[i]) : view->profile->sampled[view->samples[i]];
@@ -145,7 +145,7 @@ static bool is_partial(const struct cairn_view *view)
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
 	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && cairn_profile_is_live(profile) &&
-	       strcmp(cairn_head_type(view), "inuse_space") == 0 &&
+	       cairn_profile_value_kind(profile, view->value) == CAIRN_VALUE_LIVE_BYTES &&
 	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
 	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
 }

@@ -13,6 +13,7 @@
 #include "cmd/serve/selector.h"
 #include "process/clock.h"
 #include "profile/combine.h"
+#include "profile/kind.h"
 #include "report/flamebearer.h"
 
 #include <math.h>
@@ -329,7 +330,7 @@ static bool read_totals(struct asking *asking, const struct cairn_store_process 
 			struct cairn_error *error)
 {
 	size_t wanted[totals_most], count = process->point_count < totals_most ? process->point_count : totals_most;
-	bool live = strcmp(type->sample, "inuse_space") == 0;
+	bool live = cairn_value_kind(cairn_bytes_of(type->sample)) == CAIRN_VALUE_LIVE_BYTES;
 	for (size_t i = 0; i < process->point_count; i++)
 		values[i] = live ? process->points[i].bytes : NAN;
 	if (live)
