@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -320,6 +321,24 @@ static void grow(void)
 	pause();
 }
 
+/* A worker that limits the length of its files, as many do, before its first sample. */
+static void limited_worker(void)
+{
+	int status = -1;
+	pid_t child = fork();
+	if (child == 0) {
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20});
+		usleep(300000);
+		churn(100000, 5);
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0) {
+		errno = 0;
+		fail(WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "worker");
+	}
+}
+
 /* Publishes NAME as OpenTelemetry's process context (OTEP 4719). */
 static void context(const char *name)
 {
@@ -369,6 +388,8 @@ int main(int count, char **argument)
 		busy();
 	else if (strcmp(mode, "grow") == 0)
 		grow();
+	else if (strcmp(mode, "limited") == 0)
+		limited_worker();
 	else if (strcmp(mode, "context") == 0)
 		context(argument[2]);
 	else

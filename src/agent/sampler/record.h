@@ -22,13 +22,13 @@ struct cairn_record {
 	char *text;
 	uint32_t sample_mask, stack_mask; /* their counts less one */
 	size_t bytes;
-	int descriptor; /* -1 where there is no memfd */
+	int descriptor; /* -1 where it is in anonymous memory */
 };
 
 enum { CAIRN_RECORD_LEAST = 1 << 20 }; /* bytes of the smallest ledger */
 
-/* Makes a ledger of BYTES (rounded down to what its tables need) in a sealed memfd, or in anonymous memory if the system has no memfd.
- * All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
+/* Makes a ledger of BYTES (rounded down to what its tables need) in a sealed memfd, or in anonymous memory if the system has no memfd or
+ * RLIMIT_FSIZE is below BYTES. All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
 bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error);
 
 /* Where a ledger is kept as a file, and who writes what an earlier process left in it. */

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -264,6 +265,42 @@ static void test_fork(void)
 	ok(record.descriptor >= 0 && ftruncate(record.descriptor, 4096) != 0, "its memory cannot be made smaller by anybody");
 }
 
+static bool save_nothing(void *context, const struct cairn_ledger *ledger, struct cairn_error *error)
+{
+	(void)context, (void)ledger, (void)error;
+	return true;
+}
+
+/* In a process whose files may not be as long as a ledger. Returns what is wrong. */
+static int open_within_limit(const char *path)
+{
+	struct cairn_record limited;
+	struct cairn_error error = {0};
+	struct cairn_record_file file = {path, save_nothing, NULL};
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){CAIRN_RECORD_LEAST / 2, CAIRN_RECORD_LEAST / 2});
+	if (!cairn_record_open(&limited, CAIRN_RECORD_LEAST, &error) || limited.descriptor != -1 || limited.header->ready != 1)
+		return 1;
+	cairn_record_close(&limited);
+	if (cairn_record_open_file(&limited, CAIRN_RECORD_LEAST, &file, &error))
+		return 2;
+	/* The second is said of file systems that are not tried at all. */
+	return strstr(error.text, strerror(EFBIG)) || strstr(error.text, "cannot promise space") ? 0 : 3;
+}
+
+static void test_file_limit(void)
+{
+	char path[] = "/tmp/cairn-record-test.XXXXXX";
+	int status, descriptor = mkstemp(path);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(open_within_limit(path));
+	waitpid(child, &status, 0);
+	is_int(status, 0, "where a file may not be that long, a ledger is in anonymous memory, and none is in a file");
+	close(descriptor);
+	unlink(path);
+}
+
 static void test_dump(void)
 {
 	struct cairn_ledger_heap heap;
@@ -292,6 +329,7 @@ int main(void)
 	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
 	test_one_thread();
 	test_fork();
+	test_file_limit();
 	test_dump();
 	test_peak();
 	test_history();
