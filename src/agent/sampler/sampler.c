@@ -137,11 +137,10 @@ static void walk_relocations(void)
 	sampler.waited_s = 0;
 }
 
-/* The host has loaded something and is about to use it. */
-static void notice_loaded(void)
+/* The host has loaded something and is about to use it, perhaps in a fork handler. */
+static bool notice_loaded(void)
 {
-	if (sampler.patched && cairn_sample_is_ours())
-		cairn_patch_apply(true, NULL);
+	return !sampler.patched || !cairn_sample_is_ours() || cairn_patch_try();
 }
 
 static bool open_ledger(struct cairn_error *error)

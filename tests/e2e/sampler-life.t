@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Cairn's own sampler through the life of a process: fork handlers that use the loader, daemons and their workers, stop and start.
+. tests/e2e/lib.sh
+need cc curl python3
+. tests/e2e/agent.sh
+cc=${CC:-cc}
+$cc -O1 -g -w -D_GNU_SOURCE tests/e2e/sampler-host.c -o "$scratch/host" -pthread -ldl || broken 'the test host does not build'
+
+# fact PID KEY...: a member of the status
+fact() { local pid=$1; shift; curl -s --max-time 60 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/status | python3 -c 'import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1:]: value = value[key]
+print("" if value is None else str(value).lower() if isinstance(value, bool) else value)' "$@"; }
+
+# Fork handlers of a library that call dlsym after a dlopen. Its constructor runs before the agent's, so that its handler runs between the
+# agent's two.
+cat >"$scratch/handler.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+static int calls;
+static void look(void) { calls += dlsym(RTLD_DEFAULT, "getpid") != NULL; }
+__attribute__((constructor)) static void start(void)
+{
+	const char *when = getenv("HANDLER");
+	pthread_atfork(when[0] == 'b' ? look : NULL, when[0] == 'a' ? look : NULL, NULL);
+}
+int handler_calls(void) { return calls; }
+C
+cat >"$scratch/forks.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int handler_calls(void);
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		int status = -1;
+		if (!dlopen(i % 2 ? "libm.so.6" : "libpthread.so.0", RTLD_NOW)) return puts("no library"), 1;
+		pid_t child = fork();
+		if (child == 0) _exit(7);
+		if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7) return puts("no child"), 1;
+	}
+	return printf("%d calls\n", handler_calls()), 0;
+}
+C
+$cc -O1 -w -shared -fPIC "$scratch/handler.c" -o "$scratch/libhandler.so" -pthread -ldl &&
+	$cc -O1 -w "$scratch/forks.c" -o "$scratch/forks" -L"$scratch" -lhandler -Wl,-rpath,"$scratch" -ldl || broken 'the forking host does not build'
+for when in before after; do
+	HANDLER=$when LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn timeout 300 "$scratch/forks" >"$scratch/out" 2>&1
+	is "$? $(tail -n 1 "$scratch/out")" "0 3 calls" "a handler $when a fork may call dlsym after dlopen"
+done
+
+done_testing
