@@ -42,6 +42,8 @@ static void add(_Atomic uint64_t *sum, uint64_t more)
 /* The slot of the window that holds KEY, or UINT32_MAX. */
 static uint32_t find(const struct cairn_record *record, uint64_t key)
 {
+	if (key <= CAIRN_LEDGER_BUSY) /* states, not keys: they would be found in slots without a sample */
+		return UINT32_MAX;
 	uint32_t home = home_of(record, key);
 	for (uint32_t i = 0; i < CAIRN_LEDGER_WINDOW; i++) {
 		uint32_t slot = (home + i) & record->sample_mask;

@@ -232,7 +232,8 @@ static void freed(uint64_t key, uint64_t address)
 
 void cairn_sample_freed(const void *object)
 {
-	freed((uintptr_t)object, (uintptr_t)object);
+	if (object) /* hosts free NULL often, and the filter may take it for a sample */
+		freed((uintptr_t)object, (uintptr_t)object);
 }
 
 void cairn_sample_freed_heap(uint64_t id, uint32_t heap)

@@ -95,6 +95,17 @@ static void test_one_thread(void)
 	ok(add_stack(7, 20) == one, "stacks stay");
 }
 
+static void test_null(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	add_sample(0x1000, 64, 0);
+	cairn_record_free(&record, 0x1000, 1, 2000);
+	ok(!cairn_record_has(&record, 0) && !cairn_record_free(&record, 0, 1, 2000) && !cairn_record_hold(&record, 0) &&
+		   record.header->live == 0 && count_live(&ledger) == 0,
+	   "an empty slot is no sample of address 0");
+	cairn_record_clear(&record, forget);
+}
+
 static int compare_times(const void *a, const void *b)
 {
 	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
@@ -328,6 +339,7 @@ int main(void)
 	ok(!cairn_record_open(&record, 4096, &error), "a ledger that is too small is refused");
 	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
 	test_one_thread();
+	test_null();
 	test_fork();
 	test_file_limit();
 	test_dump();
