@@ -339,6 +339,20 @@ static void limited_worker(void)
 	}
 }
 
+/* A daemon: forks twice at once, and the master that is left forks a worker at once. Prints who they are; both allocate for good. */
+static void become_daemon(void)
+{
+	if (fork() != 0)
+		_exit(0);
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	pid_t worker = fork();
+	if (worker != 0)
+		printf("master %d worker %d\nready\n", (int)getpid(), (int)worker), fflush(stdout);
+	churn_for_ever((void *)3);
+}
+
 /* Publishes NAME as OpenTelemetry's process context (OTEP 4719). */
 static void context(const char *name)
 {
@@ -388,6 +402,8 @@ int main(int count, char **argument)
 		busy();
 	else if (strcmp(mode, "grow") == 0)
 		grow();
+	else if (strcmp(mode, "daemon") == 0)
+		become_daemon();
 	else if (strcmp(mode, "limited") == 0)
 		limited_worker();
 	else if (strcmp(mode, "context") == 0)

@@ -53,4 +53,14 @@ for when in before after; do
 	is "$? $(tail -n 1 "$scratch/out")" "0 3 calls" "a handler $when a fork may call dlsym after dlopen"
 done
 
+# A daemon: none of its processes has a ledger yet when it forks the next one.
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K "$scratch/host" daemon >"$scratch/out" 2>&1
+wait_for 60 grep -q ready "$scratch/out"
+read -r _ master _ worker < <(grep '^master' "$scratch/out")
+children+=($master $worker)
+is_sampled() { [ "$(fact $1 ledger taken)" -gt 0 ]; }
+holds "the process that a daemon has become after two forks is sampled" wait_for 60 is_sampled $master
+holds "and so is the worker that it has forked at once" wait_for 60 is_sampled $worker
+kill -9 $master $worker
+
 done_testing

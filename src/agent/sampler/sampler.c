@@ -179,8 +179,10 @@ static bool activate_locked(bool active, struct cairn_error *error)
 		return cairn_fail(error, "%s", sampler.problem.text);
 	if (active && !open_ledger(error))
 		return false;
-	if (!cairn_sample_is_ours()) /* it was never on */
+	if (!cairn_sample_is_ours()) { /* it was never on, or not yet in this child */
+		sampler.was_active = false;
 		return true;
+	}
 	struct cairn_ledger_header *header = cairn_sampling.record.header;
 	bool before = atomic_exchange(&cairn_sampling.active, active);
 	atomic_store(&header->active, active);
@@ -414,7 +416,8 @@ void cairn_sampler_in_child(void)
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
 	cairn_history_in_child();
-	sampler.was_active = atomic_load(&cairn_sampling.active);
+	/* A child that has no ledger yet passes on that its parent was sampled: a daemon forks twice, and a master forks at once. */
+	sampler.was_active = atomic_load(&cairn_sampling.active) || (sampler.was_active && !atomic_load(&cairn_sampling.open));
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
