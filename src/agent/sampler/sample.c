@@ -200,10 +200,10 @@ CAIRN_SAMPLER_CODE void cairn_sample_place(uintptr_t function, uint32_t *stack, 
 	*stack = find_stack(function, &frames);
 }
 
-/* Objects of custom heaps have keys that no address has. */
+/* Objects of custom heaps have keys that no address has: the lowest bits are 010. Ids of two heaps are often the same, or close. */
 static uint64_t key_of(uint64_t id, uint32_t heap)
 {
-	uint64_t key = (id + heap) * 0x9e3779b97f4a7c15u;
+	uint64_t key = (id ^ heap * UINT64_C(0xff51afd7ed558ccd)) * 0x9e3779b97f4a7c15u;
 	return ((key ^ key >> 31) & ~UINT64_C(7)) | 2;
 }
 

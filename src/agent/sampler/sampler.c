@@ -155,7 +155,6 @@ static bool open_ledger(struct cairn_error *error)
 	cairn_filter_open(record.sample_mask + 1);
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
-	cairn_heap_names(record.header);
 	snprintf(record.header->allocator, sizeof record.header->allocator, "%s", cairn_patch_allocator());
 	cairn_sampling.record = record;
 	cairn_smaps_set_ledger((uintptr_t)record.header);
@@ -169,7 +168,8 @@ static bool open_ledger(struct cairn_error *error)
 	atomic_store(&cairn_sampling.period, period);
 	if (cairn_sampling.guard)
 		atomic_store(cairn_sampling.guard, 1);
-	atomic_store_explicit(&cairn_sampling.open, true, memory_order_release);
+	atomic_store(&cairn_sampling.open, true);
+	cairn_heap_names(record.header); /* after that: a name that comes meanwhile is put there by this thread or by its own */
 	return true;
 }
 
@@ -416,6 +416,7 @@ void cairn_sampler_in_child(void)
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
 	cairn_history_in_child();
+	cairn_heap_in_child();
 	/* A child that has no ledger yet passes on that its parent was sampled: a daemon forks twice, and a master forks at once. */
 	sampler.was_active = atomic_load(&cairn_sampling.active) || (sampler.was_active && !atomic_load(&cairn_sampling.open));
 	atomic_store(&cairn_sampling.open, false);

@@ -55,10 +55,73 @@ static void test_null(void)
 	ok(header->live == 0 && header->freed == freed + 1 && !cairn_filter_has(0), "until that sample is freed");
 }
 
+static void test_heaps(void)
+{
+	enum { count = 200 };
+	uint64_t replaced = header->replaced;
+	unsigned one = cairn_heap("one"), other = cairn_heap("other");
+	ok(one && other == one + 1 && cairn_heap("one") == one, "two heaps have numbers, the same for the same name");
+	is_text(header->heaps[other], "other", "and names in the ledger");
+	for (uint64_t id = 0; id < count; id++)
+		cairn_heap_allocated(one, id, always);
+	for (uint64_t id = 0; id < count; id++)
+		cairn_heap_allocated(other, id, always);
+	ok(header->live == 2 * count && header->replaced == replaced, "objects of two heaps with the same ids are all live: %llu",
+	   (unsigned long long)header->live);
+	for (uint64_t id = 0; id < count; id++)
+		cairn_heap_freed(one, id);
+	is_int(header->live, count, "of which one heap's are freed");
+	for (uint64_t id = 0; id < count; id++)
+		cairn_heap_freed(other, id);
+	is_int(header->live, 0, "and then the other's");
+}
+
+/* Threads that ask for the same names at the same time. */
+enum { askers = 4, names = 50 };
+static unsigned numbers[askers][names];
+static pthread_barrier_t barrier;
+
+static void *ask_for_names(void *context)
+{
+	unsigned *got = context;
+	for (unsigned i = 0; i < names; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "heap %u", i);
+		pthread_barrier_wait(&barrier);
+		got[i] = cairn_heap(name);
+	}
+	return NULL;
+}
+
+static void test_names(void)
+{
+	pthread_t threads[askers];
+	unsigned different = 0, none = 0;
+	pthread_barrier_init(&barrier, NULL, askers);
+	for (int i = 0; i < askers; i++)
+		pthread_create(&threads[i], NULL, ask_for_names, numbers[i]);
+	for (int i = 0; i < askers; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i < names; i++) {
+		none += numbers[0][i] == 0;
+		for (int j = 1; j < askers; j++)
+			different += numbers[j][i] != numbers[0][i];
+	}
+	ok(different == 0 && none == 0, "threads that ask for a name at once get the same number: %u differ, %u have none", different, none);
+	for (unsigned i = 0; i < CAIRN_LEDGER_HEAPS; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "more %u", i);
+		cairn_heap(name);
+	}
+	ok(cairn_heap("too many") == 0 && cairn_heap("heap 7") == numbers[0][7], "after the last one there are no more, but all are known");
+}
+
 int main(void)
 {
 	if (!open_ledger())
 		return tap_done();
 	test_null();
+	test_heaps();
+	test_names();
 	return tap_done();
 }
