@@ -85,7 +85,8 @@ struct cairn_options {
  * CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
 
-/* Stops the agent, its threads and its sockets; returns when they are gone. Sampling continues unchanged. */
+/* Stops the agent, its threads and its sockets; returns when they are gone. jemalloc's profiler goes on. Cairn's engine stops sampling and
+ * no longer sees what is freed, so that its samples are discarded when it is switched on again. */
 CAIRN_API void cairn_stop(void);
 
 /* The state of the heap profiler. */

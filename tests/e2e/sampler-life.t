@@ -63,4 +63,43 @@ holds "the process that a daemon has become after two forks is sampled" wait_for
 holds "and so is the worker that it has forked at once" wait_for 60 is_sampled $worker
 kill -9 $master $worker
 
+# What a program frees while the agent is stopped.
+cat >"$scratch/stop.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void *objects[2000];
+static void show(void)
+{
+	static char text[1 << 16];
+	((size_t (*)(char *, size_t))dlsym(RTLD_DEFAULT, "cairn_status"))(text, sizeof text);
+	char *ledger = strstr(text, "\"ledger\""), *live = ledger ? strstr(ledger, "\"live\"") : NULL, *reset = strstr(text, "\"reset_at\"");
+	printf("%d %s\n", live ? atoi(strpbrk(live + 6, "0123456789")) : -1, reset && strncmp(reset + 10, ":null", 5) && strncmp(reset + 10, ": null", 6) ? "reset" : "-");
+}
+int main(void)
+{
+	for (int i = 0; i < 2000; i++) objects[i] = malloc(10000);
+	show();
+	((void (*)(void))dlsym(RTLD_DEFAULT, "cairn_stop"))();
+	for (int i = 0; i < 2000; i++) free(objects[i]);
+	if (!((bool (*)(void *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_start"))(NULL, NULL, 0)) return 1;
+	show();
+	for (int i = 0; i < 2000; i++) objects[i] = malloc(10000);
+	show();
+	return 0;
+}
+C
+$cc -O1 -w "$scratch/stop.c" -o "$scratch/stop" -ldl || broken 'the program that stops does not build'
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K timeout 300 "$scratch/stop" >"$scratch/out" 2>&1
+read -r before mark < <(sed -n 1p "$scratch/out")
+holds "a program holds 2,000 objects: $before samples" [ "${before:-0}" -gt 1500 ]
+is "$mark" - "and there was no reset"
+read -r between mark < <(sed -n 2p "$scratch/out")
+holds "what it freed while the agent was stopped is not live when it starts again: $between samples" [ "${between:-9999}" -lt 100 ]
+is "$mark" reset "the status says that samples were discarded"
+read -r after mark < <(sed -n 3p "$scratch/out")
+holds "what it allocates from then on is: $after samples" [ "${after:-0}" -gt 1500 ]
 done_testing

@@ -173,16 +173,26 @@ static bool open_ledger(struct cairn_error *error)
 	return true;
 }
 
+static void clear_locked(void)
+{
+	cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+	atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
+	atomic_store(&cairn_sampling.record.header->reset_ns, cairn_clock_wall_ns());
+}
+
 static bool activate_locked(bool active, struct cairn_error *error)
 {
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
+	bool is_old = cairn_sample_is_ours();
 	if (active && !open_ledger(error))
 		return false;
 	if (!cairn_sample_is_ours()) { /* it was never on, or not yet in this child */
 		sampler.was_active = false;
 		return true;
 	}
+	if (active && !sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
+		clear_locked();
 	struct cairn_ledger_header *header = cairn_sampling.record.header;
 	bool before = atomic_exchange(&cairn_sampling.active, active);
 	atomic_store(&header->active, active);
@@ -203,8 +213,12 @@ static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_
 {
 	pthread_mutex_lock(&sampler.mutex);
 	bool done = activate_locked(active, error);
-	if (done && active)
+	if (done && active) {
+		int64_t reset_ns = atomic_load(&cairn_sampling.record.header->reset_ns);
+		if (reset_ns > atomic_load(&profiler->reset_at))
+			atomic_store(&profiler->reset_at, reset_ns);
 		record_modules();
+	}
 	atomic_store(&profiler->active_since, done && active ? atomic_load(&cairn_sampling.record.header->active_ns) : 0);
 	pthread_mutex_unlock(&sampler.mutex);
 	return done;
@@ -245,11 +259,9 @@ static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn
 		struct cairn_ledger_header *header = cairn_sampling.record.header;
 		if (!atomic_load(&cairn_sampling.active))
 			restore();
-		cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+		clear_locked();
 		if (period)
 			atomic_store(&header->first_period, period);
-		atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
-		atomic_store(&header->reset_ns, cairn_clock_wall_ns());
 	}
 	atomic_store(&profiler->reset_at, cairn_clock_wall_ns());
 	pthread_mutex_unlock(&sampler.mutex);
