@@ -352,23 +352,37 @@ void cairn_record_sweep_threads(struct cairn_record *record, int process)
 
 /* Modules. */
 
-static bool is_known(const struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module, struct cairn_bytes path)
+static struct cairn_ledger_module *find_module(struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module,
+					       struct cairn_bytes path)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const struct cairn_ledger_module *known = &record->modules[i];
+		struct cairn_ledger_module *known = &record->modules[i];
 		if (known->start == module->start && known->end == module->end && known->offset == module->offset &&
 		    known->id_length == module->id_length && memcmp(known->build_id, module->build_id, sizeof known->build_id) == 0 &&
 		    cairn_bytes_equal((struct cairn_bytes){record->text + known->path, known->path_length}, path))
-			return true;
+			return known;
 	}
-	return false;
+	return NULL;
+}
+
+/* What lay where MODULE is now, of the first COUNT, is not there any more. */
+static void retire_modules(struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (record->modules[i].start < module->end && module->start < record->modules[i].end)
+			atomic_store(&record->modules[i].state, 3);
 }
 
 void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_module *module, struct cairn_bytes path)
 {
 	struct cairn_ledger_header *header = record->header;
 	uint64_t count = atomic_load(&header->modules_used), text = atomic_load(&header->text_used);
-	if (is_known(record, count, module, path))
+	struct cairn_ledger_module *known = find_module(record, count, module, path);
+	if (known && atomic_load(&known->state) == 3) { /* loaded again, at the same place */
+		retire_modules(record, count, module);
+		atomic_store(&known->state, 2);
+	}
+	if (known)
 		return;
 	if (count == header->areas[CAIRN_LEDGER_MODULES].count || path.length > header->areas[CAIRN_LEDGER_TEXT].count - text) {
 		add(&header->modules_lost, 1);
@@ -384,10 +398,7 @@ void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_
 	to->path = (uint32_t)text;
 	to->path_length = (uint32_t)path.length;
 	atomic_store(&header->text_used, text + path.length);
-	/* What lay there before is not there any more. */
-	for (uint64_t i = 0; i < count; i++)
-		if (record->modules[i].start < module->end && module->start < record->modules[i].end)
-			atomic_store(&record->modules[i].state, 3);
+	retire_modules(record, count, module);
 	atomic_store_explicit(&to->state, 2, memory_order_release);
 	atomic_store(&header->modules_used, count + 1);
 }

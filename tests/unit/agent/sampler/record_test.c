@@ -106,6 +106,28 @@ static void test_null(void)
 	cairn_record_clear(&record, forget);
 }
 
+static void add_module(const char *path, uint64_t start, uint64_t end)
+{
+	struct cairn_ledger_module module = {.start = start, .end = end, .id_length = 1, .build_id = {(uint8_t)path[0]}};
+	cairn_record_module(&record, &module, cairn_bytes_of(path));
+}
+
+static void test_modules(void)
+{
+	const struct cairn_ledger_module *modules = record.modules;
+	add_module("a.so", 0x10000, 0x12000);
+	add_module("elsewhere.so", 0x30000, 0x31000);
+	add_module("a.so", 0x10000, 0x12000);
+	is_int(record.header->modules_used, 2, "a module is listed once");
+	add_module("b.so", 0x11000, 0x13000);
+	ok(modules[0].state == 3 && modules[1].state == 2 && modules[2].state == 2, "one that lies where another lay replaces it");
+	add_module("a.so", 0x10000, 0x12000);
+	ok(modules[0].state == 2 && modules[1].state == 2 && modules[2].state == 3 && record.header->modules_used == 3,
+	   "and is replaced when that one is loaded again");
+	add_module("b.so", 0x11000, 0x13000);
+	ok(modules[0].state == 3 && modules[2].state == 2, "as often as they change places");
+}
+
 static int compare_times(const void *a, const void *b)
 {
 	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
@@ -340,6 +362,7 @@ int main(void)
 	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
 	test_one_thread();
 	test_null();
+	test_modules();
 	test_fork();
 	test_file_limit();
 	test_dump();
