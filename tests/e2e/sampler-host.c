@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -353,6 +354,27 @@ static void become_daemon(void)
 	churn_for_ever((void *)3);
 }
 
+/* Holds 64 MB, and 32 MB more with each line from PATH. */
+static void step(const char *path)
+{
+	enum { object = 100000 };
+	FILE *input = fopen(path, "r");
+	int left = 64000000 / object, byte;
+	if (!input)
+		fail(path);
+	for (bool said = false;; left = 32000000 / object) {
+		for (; left > 0; left--)
+			if (!malloc(object))
+				fail("malloc");
+		if (!said)
+			puts("ready"), fflush(stdout);
+		said = true;
+		while ((byte = getc(input)) != '\n')
+			if (byte == EOF)
+				return;
+	}
+}
+
 /* Publishes NAME as OpenTelemetry's process context (OTEP 4719). */
 static void context(const char *name)
 {
@@ -404,6 +426,8 @@ int main(int count, char **argument)
 		grow();
 	else if (strcmp(mode, "daemon") == 0)
 		become_daemon();
+	else if (strcmp(mode, "step") == 0)
+		step(argument[2]);
 	else if (strcmp(mode, "limited") == 0)
 		limited_worker();
 	else if (strcmp(mode, "context") == 0)

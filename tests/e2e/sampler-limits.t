@@ -57,6 +57,20 @@ ok $? "of which it keeps three: $(ls "$scratch/highs" | grep -c heap)"
 holds "the newest is a dump of this engine" grep -q '^# cairn engine cairn' "$scratch/highs/$(ls "$scratch/highs" | grep heap | tail -n 1)"
 stop
 
+# After a reset, highs are those since then: less than before is one too.
+mkdir "$scratch/reset"
+mkfifo "$scratch/input"
+exec 7<>"$scratch/input"
+start "period:16K,dumps:$scratch/reset" "$scratch/host" step "$scratch/input"
+highs() { [ "$(fact $pid dumps by_rule high)" -ge "$1" ]; }
+curl -s -X POST --unix-socket "$sockets/$pid.sock" "http://localhost/cairn/gdump?activate=true" >/dev/null
+holds "what is held when gdump is switched on is a high" wait_for 30 highs 1
+curl -s -X POST --unix-socket "$sockets/$pid.sock" http://localhost/cairn/reset >/dev/null
+echo >&7
+holds "half as much after a reset is one, too" wait_for 30 highs 2
+stop
+exec 7>&-
+
 # Two thousand threads that live at once.
 LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:256 timeout 900 "$scratch/host" crowd >"$scratch/out" 2>&1
 is "$? $(tail -n 1 "$scratch/out")" "0 well" "2,000 threads at once"
