@@ -259,6 +259,14 @@ void cairn_sample_release(const void *object, uint32_t held, bool moved)
 		cairn_filter_remove((uintptr_t)object);
 }
 
+void cairn_sample_in_child(void)
+{
+	struct cairn_sample_thread *thread = &cairn_sample_thread;
+	thread->random = thread->period = thread->countdown = 0;
+	for (unsigned i = 0; i < rooms; i++)
+		atomic_flag_clear_explicit(&room_table[i].taken, memory_order_relaxed);
+}
+
 void cairn_sample_keep_quiet(void)
 {
 	cairn_sample_thread.quiet = true;

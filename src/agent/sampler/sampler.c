@@ -428,6 +428,7 @@ void cairn_sampler_in_child(void)
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
 	cairn_history_in_child();
+	cairn_sample_in_child();
 	cairn_heap_in_child();
 	/* A child that has no ledger yet passes on that its parent was sampled: a daemon forks twice, and a master forks at once. */
 	sampler.was_active = atomic_load(&cairn_sampling.active) || (sampler.was_active && !atomic_load(&cairn_sampling.open));

@@ -116,6 +116,34 @@ static void test_names(void)
 	ok(cairn_heap("too many") == 0 && cairn_heap("heap 7") == numbers[0][7], "after the last one there are no more, but all are known");
 }
 
+/* Each child tells how far away its next sample is. */
+static void test_children(void)
+{
+	enum { children = 4 };
+	uint64_t distances[children] = {0};
+	int ends[2], well = 0;
+	if (pipe(ends) != 0)
+		return;
+	cairn_sampling.period = UINT64_C(1) << 40;
+	cairn_sample_thread.countdown = (uint64_t)-1;
+	cairn_heap_allocated(1, 1, 1);
+	for (int i = 0; i < children; i++) {
+		if (fork() == 0) {
+			cairn_sampler_in_child();
+			cairn_heap_allocated(1, 1, 1);
+			_exit(write(ends[1], &cairn_sample_thread.countdown, sizeof distances[0]) != sizeof distances[0]);
+		}
+		if (read(ends[0], &distances[i], sizeof distances[0]) == sizeof distances[0])
+			well += wait(NULL) > 0;
+	}
+	is_int(well, children, "forked children go on");
+	unsigned same = 0;
+	for (int i = 0; i < children; i++)
+		for (int j = 0; j < i; j++)
+			same += distances[i] == distances[j];
+	is_int(same, 0, "and each draws its own samples");
+}
+
 int main(void)
 {
 	if (!open_ledger())
@@ -123,5 +151,6 @@ int main(void)
 	test_null();
 	test_heaps();
 	test_names();
+	test_children();
 	return tap_done();
 }
