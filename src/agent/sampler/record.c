@@ -37,6 +37,15 @@ static void add(_Atomic uint64_t *sum, uint64_t more)
 	atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
 }
 
+/* Stays at its end: a histogram that began again at zero would be wrong by all of it. */
+static void count_up(_Atomic uint32_t *count)
+{
+	uint32_t before = atomic_load_explicit(count, memory_order_relaxed);
+	while (before < UINT32_MAX &&
+	       !atomic_compare_exchange_weak_explicit(count, &before, before + 1, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 /* Samples. */
 
 /* The slot of the window that holds KEY, or UINT32_MAX. */
@@ -117,7 +126,7 @@ static void count_freed(struct cairn_record *record, const struct cairn_ledger_s
 	uint64_t lived = now_ns > sample->birth_ns ? (uint64_t)(now_ns - sample->birth_ns) : 0;
 	int bits = lived ? 64 - __builtin_clzll(lived) : 0, bucket = bits - CAIRN_LEDGER_FIRST_LIFETIME;
 	bucket = bucket < 0 ? 0 : bucket >= CAIRN_LEDGER_LIFETIMES ? CAIRN_LEDGER_LIFETIMES - 1 : bucket;
-	atomic_fetch_add_explicit(&stack->lifetimes[bucket], 1, memory_order_relaxed);
+	count_up(&stack->lifetimes[bucket]);
 	add(&record->header->freed, 1);
 	add(&record->header->freed_bytes, bytes);
 }

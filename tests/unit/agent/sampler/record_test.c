@@ -106,6 +106,19 @@ static void test_null(void)
 	cairn_record_clear(&record, forget);
 }
 
+static void test_lifetimes_end(void)
+{
+	uint32_t stack = add_stack(7, 20);
+	_Atomic uint32_t *count = &record.stacks[stack].lifetimes[21 - CAIRN_LEDGER_FIRST_LIFETIME];
+	*count = UINT32_MAX - 1;
+	for (int i = 0; i < 3; i++) {
+		add_sample(0x1000, 64, stack);
+		cairn_record_free(&record, 0x1000, 1, 1000 + (1 << 20));
+	}
+	ok(*count == UINT32_MAX, "a count of lifetimes stays at its end");
+	cairn_record_clear(&record, forget);
+}
+
 static void add_module(const char *path, uint64_t start, uint64_t end)
 {
 	struct cairn_ledger_module module = {.start = start, .end = end, .id_length = 1, .build_id = {(uint8_t)path[0]}};
@@ -362,6 +375,7 @@ int main(void)
 	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
 	test_one_thread();
 	test_null();
+	test_lifetimes_end();
 	test_modules();
 	test_fork();
 	test_file_limit();
