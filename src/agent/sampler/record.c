@@ -227,15 +227,14 @@ uint32_t cairn_record_hold(struct cairn_record *record, uint64_t key)
 	return atomic_compare_exchange_strong(&record->keys[slot], &key, key | CAIRN_LEDGER_MOVING) ? slot + 1 : 0;
 }
 
-bool cairn_record_release(struct cairn_record *record, uint32_t held, bool moved, uint32_t thread, int64_t now_ns)
+bool cairn_record_release(struct cairn_record *record, uint64_t key, uint32_t held, bool moved, uint32_t thread, int64_t now_ns)
 {
 	uint32_t slot = held - 1;
-	uint64_t holds = atomic_load_explicit(&record->keys[slot], memory_order_relaxed);
-	if (!(holds & CAIRN_LEDGER_MOVING) || holds == CAIRN_LEDGER_BUSY) /* thrown away meanwhile */
-		return false;
+	uint64_t holds = key | CAIRN_LEDGER_MOVING;
+	/* Fails where it was thrown away meanwhile; another sample, moving too, may be in its place. */
 	if (moved)
 		return remove_slot(record, slot, holds, thread, now_ns);
-	atomic_compare_exchange_strong(&record->keys[slot], &holds, holds & ~(uint64_t)CAIRN_LEDGER_MOVING);
+	atomic_compare_exchange_strong(&record->keys[slot], &holds, key);
 	return false;
 }
 

@@ -65,7 +65,7 @@ bool cairn_record_free(struct cairn_record *record, uint64_t key, uint32_t threa
 /* Before an object may move: marks its sample, which stays listed. Returns the slot + 1, or 0 if there is none. */
 uint32_t cairn_record_hold(struct cairn_record *record, uint64_t key);
 /* After it: if MOVED, counts it as freed; otherwise restores it. Returns whether it is removed. */
-bool cairn_record_release(struct cairn_record *record, uint32_t held, bool moved, uint32_t thread, int64_t now_ns);
+bool cairn_record_release(struct cairn_record *record, uint64_t key, uint32_t held, bool moved, uint32_t thread, int64_t now_ns);
 
 /* Whether KEY is listed. */
 bool cairn_record_has(const struct cairn_record *record, uint64_t key);

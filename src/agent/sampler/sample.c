@@ -255,7 +255,7 @@ void cairn_sample_release(const void *object, uint32_t held, bool moved)
 		return;
 	int64_t now = cairn_clock_ns();
 	/* One that a reset threw away meanwhile is out of the filter already. */
-	if (cairn_record_release(&cairn_sampling.record, held, moved, number_of(&cairn_sample_thread, now), now))
+	if (cairn_record_release(&cairn_sampling.record, (uintptr_t)object, held, moved, number_of(&cairn_sample_thread, now), now))
 		cairn_filter_remove((uintptr_t)object);
 }
 

@@ -80,19 +80,41 @@ static void test_one_thread(void)
 	add_sample(0x1000, 64, one);
 	uint32_t held = cairn_record_hold(&record, 0x1000);
 	ok(held && count_live(&ledger) == 1, "an object that may move stays listed");
-	ok(!cairn_record_release(&record, held, false, 1, 2000) && cairn_record_has(&record, 0x1000), "as before when it did not move");
+	ok(!cairn_record_release(&record, 0x1000, held, false, 1, 2000) && cairn_record_has(&record, 0x1000), "as before when it did not move");
 	held = cairn_record_hold(&record, 0x1000);
 	ok(add_sample(0x1000, 32, other) && count_live(&ledger) == 2, "its address may be handed out before that is known");
-	ok(cairn_record_release(&record, held, true, 1, 2000) && count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000),
+	ok(cairn_record_release(&record, 0x1000, held, true, 1, 2000) && count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000),
 	   "only the old one goes");
 	uint64_t missed = record.header->replaced;
 	ok(add_sample(0x1000, 16, one) && count_live(&ledger) == 1 && record.header->replaced == missed + 1,
 	   "an address that is handed out while it is listed replaces the sample, and is counted");
 	held = cairn_record_hold(&record, 0x1000);
 	cairn_record_clear(&record, forget);
-	ok(!cairn_record_release(&record, held, true, 1, 2000), "what was thrown away while it moved is not removed again");
+	ok(!cairn_record_release(&record, 0x1000, held, true, 1, 2000), "what was thrown away while it moved is not removed again");
 	ok(count_live(&ledger) == 0 && record.header->live == 0 && record.header->taken == 0, "all can be thrown away");
 	ok(add_stack(7, 20) == one, "stacks stay");
+}
+
+static void test_other_moves(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	uint64_t other = 0x2000;
+	uint32_t held, found = 0;
+	add_sample(0x1000, 64, 0);
+	held = cairn_record_hold(&record, 0x1000);
+	cairn_record_clear(&record, forget);
+	for (; found != held; other += found == held ? 0 : 16) { /* until one has the same place */
+		add_sample(other, 64, 0);
+		found = cairn_record_hold(&record, other);
+		if (found != held)
+			cairn_record_release(&record, other, found, true, 1, 2000);
+	}
+	uint64_t freed = record.header->freed;
+	ok(!cairn_record_release(&record, 0x1000, held, true, 1, 2000) && !cairn_record_release(&record, 0x1000, held, false, 1, 2000) &&
+		   record.header->freed == freed && count_live(&ledger) == 1,
+	   "another sample that moves where one was thrown away is left alone");
+	ok(cairn_record_release(&record, other, held, true, 1, 2000), "and is released by its own key");
+	cairn_record_clear(&record, forget);
 }
 
 static void test_null(void)
@@ -374,6 +396,7 @@ int main(void)
 	ok(!cairn_record_open(&record, 4096, &error), "a ledger that is too small is refused");
 	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
 	test_one_thread();
+	test_other_moves();
 	test_null();
 	test_lifetimes_end();
 	test_modules();
