@@ -186,6 +186,17 @@ is "$(post -H 'Content-Type: application/json' -H 'Host: evil.example' -d '{}' "
 head -c 70000 /dev/zero | tr '\0' ' ' >"$scratch/large"
 is "$(post -H 'Content-Type: application/json' --data-binary "@$scratch/large" "$types")" 413 'more than a question takes'
 
+# Who may send a dump may not read files of the machine that shows it.
+python3 tests/e2e/make-sourced.py "$scratch/sourced" /etc/passwd "$PWD/tests/e2e/lib.sh" tests/e2e/lib.sh
+send evil 1 sourced "$scratch/sourced" || broken 'a snapshot was not accepted'
+wait_for 60 emptied
+sourced() { get processes | field '[p["process"] for p in r["processes"] if p["host"] == "evil" and p["dumps"]][0]' 2>/dev/null; }
+wait_for 60 sourced >"$scratch/out"
+for function in at0 at1 at2; do
+	is "$(get "source?process=$(sourced)&function=$function" | field '[(p["found"], "code" in p["lines"][0]) for p in r["routines"]]')" '[(False, False)]' \
+		"a stored dump does not have a file of this machine shown: $function"
+done
+
 # Texts from outside never become part of a statement.
 last=$(ls -v "$scratch"/new1/*.heap | tail -n 1)
 for label in "x'; DROP TABLE samples; --" 'back\slash\' '"quoted"' "') OR 1=1 --" $'line\nend'; do

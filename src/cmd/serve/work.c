@@ -298,6 +298,11 @@ static bool list_source(struct job *job, struct cairn_error *error)
 	}
 	pattern[length++] = '$';
 	pattern[length] = 0;
+	struct cairn_serve_process *process = job->process;
+	struct cairn_source_search search = {.folders = process->serve->options->source_path};
+	pthread_mutex_lock(&process->serve->lock);
+	search.confined = !process->own;
+	pthread_mutex_unlock(&process->serve->lock);
 	struct cairn_pattern *compiled = cairn_pattern_compile(pattern, error);
 	bool good = compiled != NULL;
 	if (good) {
@@ -310,7 +315,7 @@ static bool list_source(struct job *job, struct cairn_error *error)
 			struct cairn_json json = cairn_json(&response->body);
 			cairn_json_open(&json, NULL, '{');
 			cairn_json_integer(&json, "version", 1);
-			cairn_list_json(&list, &shown.view, job->process->serve->options->source_path, &json);
+			cairn_list_json(&list, &shown.view, &search, &json);
 			cairn_json_close(&json, '}');
 			cairn_list_free(&list);
 		}
