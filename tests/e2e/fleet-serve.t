@@ -111,6 +111,14 @@ both 'a comparison' Diff "left.profileTypeID=$memory" 'left.labelSelector={versi
 is "$(field "abs(r['flamegraph']['rightTicks'] - $whole) < 50 and r['flamegraph']['leftTicks'] > 0" <"$scratch/answer")" True 'has both totals'
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/pairs" 2>"$scratch/error"
 is "$? $(grep -c '0x1000 0 [1-9]' "$scratch/pairs")" '0 1' 'and boxes of both sides: the leak is on the right only'
+for empty in left right; do
+	here='{version="2",service_name="api"}' left=$here right=$here
+	eval "$empty='{version=\"none\"}'"
+	both "a comparison whose $empty side is empty" Diff "left.profileTypeID=$memory" "left.labelSelector=$left" "left.start=$from" "left.end=$to" \
+		"right.profileTypeID=$memory" "right.labelSelector=$right" "right.start=$from" "right.end=$to"
+	is "$(field "sorted(abs(int(r['flamegraph'].get(side, 0)) - $whole) < 50 for side in ('leftTicks', 'rightTicks')), {len(l['values']) % 7 for l in r['flamegraph']['levels']}" \
+		<"$scratch/answer")" '([False, True], {0})' 'has boxes of both sides, as any other'
+done
 both 'nothing in that time' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 end=2000
 is "$(cat "$scratch/answer")" '{}' 'is an answer'
 
