@@ -178,6 +178,24 @@ is "$(field '[max(p["value"] for p in s["points"]) for s in r["series"]]' <"$scr
 like "$(ask json SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to")" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades'
 like "$(ask json SelectSeries "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to" step=1)" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades in steps'
 
+# All panels of a dashboard ask at once.
+python3 - "$url" >"$scratch/panels" 2>&1 <<'P'
+import collections, json, sys, threading, urllib.error, urllib.request
+answers, body = [], json.dumps({"profileTypeID": "memory:inuse_space:bytes:space:bytes", "labelSelector": "{}", "start": "1789000000000", "end": "1799000000000",
+                                "step": 3600, "groupBy": ["host"]}).encode()
+def ask():
+    request = urllib.request.Request(sys.argv[1] + "/querier.v1.QuerierService/SelectSeries", body, {"Content-Type": "application/json"})
+    try:
+        answers.append(urllib.request.urlopen(request, timeout=100).status)
+    except urllib.error.HTTPError as error:
+        answers.append(error.code)
+threads = [threading.Thread(target=ask) for _ in range(12)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*collections.Counter(answers).items())
+P
+is "$(cat "$scratch/panels")" '(200, 12)' 'twelve queries at once are all answered'
+
 # What is wrong, and who may not ask.
 like "$(ask json SelectMergeStacktraces profileTypeID=cpu)" '400 {"code":"invalid_argument",*unknown profile type*' 'an unknown type'
 for selector in '{' '{a}' '{a=b}' '{a="b"' '{a=~"("}' 'a' '{a="b" c="d"}' "{a=\"$(printf 'x%.0s' {1..600})\"}"; do
@@ -297,6 +315,19 @@ id=$(sed -n 's/.*query_id=\([^& ]*\).*SELECT.*/\1/p' "$scratch/hanging" | tail -
 killed() { grep -q "KILL QUERY WHERE query_id = '$id'" "$scratch/hanging"; }
 wait_for 30 killed
 ok $? 'a question whose client has left ends in the store, too'
+python3 - "$port" >"$scratch/crowd" 2>&1 <<'P'
+import json, select, socket, sys
+def send(text):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+    s.sendall(text)
+    return s
+query = b"POST /querier.v1.QuerierService/ProfileTypes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+crowd = [send(query) for _ in range(110)]
+page = send(b"GET /api/processes HTTP/1.1\r\nHost: localhost\r\n\r\n").recv(12)
+answers = [s.recv(65536) for s in crowd[100:]] # those before may wait for an answer for ever
+print(len(answers), all(b" 503 " in a[:20] and json.loads(a.split(b"\r\n\r\n")[1])["code"] == "unavailable" for a in answers), page.decode())
+P
+is "$(cat "$scratch/crowd")" '10 True HTTP/1.1 200' 'of more queries than can wait, the last are refused as Connect has it, and pages are answered'
 kill "$server"; wait "$server" 2>/dev/null
 ok $? 'and a server whose store hangs ends by SIGTERM'
 done_testing

@@ -678,6 +678,12 @@ static void fail(struct cairn_response *response, int status, const char *code, 
 	cairn_json_close(&json, '}');
 }
 
+void cairn_pyroscope_refuse(struct cairn_response *response, const char *why)
+{
+	fail(response, 503, "unavailable", why);
+	cairn_response_header(response, "Retry-After", "1");
+}
+
 /* The store stays open between questions: it knows names by then. */
 static bool answer(const struct method *method, const char *name, const char *tenant, const struct query *query, bool binary,
 		   const atomic_bool *gone, struct cairn_arena *arena, struct cairn_buffer *body, struct cairn_error *error)
