@@ -13,8 +13,8 @@ struct cairn_engine_connection; /* an engine's own */
 
 /* The letters that say what the columns of an answer are: n a number, r a real, t a text, l a list. */
 struct cairn_store_engine {
-	/* Connects to what comes after the scheme of a store's name. */
-	struct cairn_engine_connection *(*open)(const char *name, struct cairn_error *error);
+	/* Connects to what comes after the scheme of a store's name. A file that is not there is made only with CREATE. */
+	struct cairn_engine_connection *(*open)(const char *name, bool create, struct cairn_error *error);
 	void (*close)(struct cairn_engine_connection *connection);
 	/* Makes TABLE unless it is there. */
 	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,

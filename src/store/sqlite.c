@@ -7,12 +7,14 @@
 #include "store/views.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct cairn_engine_connection {
 	sqlite3 *database;
@@ -93,7 +95,7 @@ static void close_database(struct cairn_engine_connection *connection)
 	free(connection);
 }
 
-static struct cairn_engine_connection *open_database(const char *path, struct cairn_error *error)
+static struct cairn_engine_connection *open_database(const char *path, bool create, struct cairn_error *error)
 {
 	enum { patience_ms = 30000 };
 	pthread_once(&library_once, load_library);
@@ -101,11 +103,15 @@ static struct cairn_engine_connection *open_database(const char *path, struct ca
 		cairn_fail(error, "a store in a file needs libsqlite3.so.0, which is not on this machine (Debian: libsqlite3-0)");
 		return NULL;
 	}
+	if (!create && access(path, F_OK) != 0 && errno == ENOENT) {
+		cairn_fail(error, "%s: no such file; 'cairn store init sqlite:%s' makes a store", path, path);
+		return NULL;
+	}
 	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
 	if (!connection)
 		cairn_out_of_memory(sizeof *connection);
 	mode_t mask = umask(077); /* what services hold is nobody else's business */
-	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
 	umask(mask);
 	if (result == SQLITE_OK)
 		library.busy_timeout(connection->database, patience_ms);

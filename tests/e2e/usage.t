@@ -36,4 +36,11 @@ ok $? 'no service was started'
 "$cairn" run -q --budget 2.5% --period 64K -o x.heap -- ./service
 holds 'with good ones it is' test -e started
 told 2 "--period takes a size from 1 to 1T, such as 512K, not '0'" reset --period 0 $$
+
+# A store that is not there is not made by a question.
+told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" fleet leaks --store sqlite:nope.db
+told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" top 'sqlite:nope.db?service=api'
+told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" serve --store sqlite:nope.db
+[ ! -e nope.db ]
+ok $? 'no file was made'
 done_testing
