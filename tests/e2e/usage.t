@@ -43,4 +43,7 @@ told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" 
 told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" serve --store sqlite:nope.db
 [ ! -e nope.db ]
 ok $? 'no file was made'
+
+# Operands.
+told 2 'usage: cairn symbols push FILE... --to URL' symbols "$cairn"
 done_testing
