@@ -95,12 +95,14 @@ struct work {
 	off_t attach_offset; /* of `cairn_attached` in it */
 	int64_t held_ns;
 	unsigned calls;
+	bool filtered;     /* threads with a seccomp filter may be used */
 	bool only_waiting; /* nothing is started but the agent of a forked child that waits */
 	bool waits; /* the process will load the library, but has not */
 };
 
 static bool call(struct work *work, struct cairn_injection *injection, struct cairn_error *error)
 {
+	injection->filtered = work->filtered;
 	bool done = cairn_inject(&work->subject, injection, error);
 	work->waits = injection->waits;
 	if (!done)
@@ -432,7 +434,8 @@ static int run_attach(const void *values, int count, char **operands)
 	if (!cairn_program_settings_are_good(options->engine, options->token, &error))
 		return usage(error.text);
 	static struct work work;
-	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting};
+	/* Where the agent waits, it has come through the filter with the fork. */
+	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered || options->waiting};
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)
@@ -441,7 +444,7 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
 	}
-	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, options->filtered, &error) ||
+	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, work.filtered, &error) ||
 	    !attach(&work, &error))
 		return cairn_say_failure(&error);
 	return report(&work, options, operands[0]);

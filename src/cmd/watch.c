@@ -104,6 +104,8 @@ static const struct cairn_option attach_table[] = {
 	 CAIRN_OPTION_TEXT, offsetof(struct options, agent.listen), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, agent.budget), 0},
+	{0, "filtered", NULL, "attach although a process filters its system calls (seccomp), as in containers", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, agent.filtered), 0},
 	{0},
 };
 
@@ -633,8 +635,8 @@ static int run(const void *values, int count, char **operands)
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
-	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget))
-		cairn_fail(&error, "--period, --engine, --listen and --budget go with --attach");
+	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget || agent->filtered))
+		cairn_fail(&error, "--period, --engine, --listen, --budget and --filtered go with --attach");
 	else if (options->labels.count > 0 && !options->push && !options->store && options->forwards.count == 0)
 		cairn_fail(&error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
 	else if (!check_forwards(&options->forwards, &error))

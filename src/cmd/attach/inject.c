@@ -218,8 +218,9 @@ static int by_rank(const void *left, const void *right)
 	return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank) : (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* The threads that may be tried, best first, and how many there are in all. */
-static size_t list_threads(int pid, struct candidate *threads, size_t most, size_t *all)
+/* The threads that may be tried, best first, and how many there are in all. A thread can give itself a filter at any time, so that each
+ * look asks for it anew. */
+static size_t list_threads(int pid, bool filtered, struct candidate *threads, size_t most, size_t *all)
 {
 	char path[64];
 	size_t count = 0;
@@ -235,6 +236,8 @@ static size_t list_threads(int pid, struct candidate *threads, size_t most, size
 			continue;
 		++*all;
 		if (strchr("DtT", state[0]) || !read_call(pid, tid, &thread->call))
+			continue;
+		if (cairn_subject_thread_seccomp(pid, tid) > (filtered ? CAIRN_SECCOMP_FILTER : CAIRN_SECCOMP_NONE))
 			continue;
 		thread->rank = cairn_plain_rank(&thread->call);
 		count += thread->rank != CAIRN_PLAIN_NEVER;
@@ -446,13 +449,13 @@ static bool inject(const struct cairn_subject *subject, struct cairn_injection *
 {
 	static struct candidate threads[threads_most];
 	static struct attempt attempt;
-	size_t all, count = list_threads(subject->pid, threads, threads_most, &all);
+	size_t all, count = list_threads(subject->pid, injection->filtered, threads, threads_most, &all);
 	attempt = (struct attempt){.subject = subject, .injection = injection, .why = ""};
 	if (!prepare(&attempt, all, error))
 		return false;
 	int64_t began = cairn_clock_ns(), until = began + attempts_ms * CAIRN_MILLISECOND_NS;
 	for (; cairn_clock_ns() < until; pause_us(1000)) {
-		count = list_threads(subject->pid, threads, threads_most, &all);
+		count = list_threads(subject->pid, injection->filtered, threads, threads_most, &all);
 		if (count == 0 && kill(subject->pid, 0) != 0 && errno == ESRCH)
 			return cairn_fail(error, "process %d ended meanwhile", subject->pid);
 		for (size_t i = 0; i < count && cairn_clock_ns() < until; i++) {

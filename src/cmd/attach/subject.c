@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/attach/priority.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,31 @@ bool cairn_subject_line(int pid, const char *name, const char *key, char *out, s
 		}
 	cairn_file_close(&file);
 	return found;
+}
+
+enum cairn_subject_seccomp cairn_subject_thread_seccomp(int pid, int tid)
+{
+	char name[40], mode[32];
+	snprintf(name, sizeof name, "task/%d/status", tid);
+	if (!cairn_subject_line(pid, name, "Seccomp:", mode, sizeof mode))
+		return CAIRN_SECCOMP_NONE;
+	return mode[0] == '1' ? CAIRN_SECCOMP_STRICT : mode[0] == '2' ? CAIRN_SECCOMP_FILTER : CAIRN_SECCOMP_NONE;
+}
+
+enum cairn_subject_seccomp cairn_subject_seccomp(int pid)
+{
+	char path[64];
+	enum cairn_subject_seccomp strictest = CAIRN_SECCOMP_NONE;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		int tid = atoi(entry->d_name);
+		enum cairn_subject_seccomp mode = tid > 0 ? cairn_subject_thread_seccomp(pid, tid) : CAIRN_SECCOMP_NONE;
+		strictest = mode > strictest ? mode : strictest;
+	}
+	if (folder)
+		closedir(folder);
+	return strictest;
 }
 
 static bool starts(const char *text, const char *with)
