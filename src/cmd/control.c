@@ -193,7 +193,8 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
 	if (good && profile.time_ns > 0)
 		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
-	if (good && profile.kind == CAIRN_PROFILE_HEAP && cairn_profile_value_kind(&profile, profile.default_value) == CAIRN_VALUE_LIVE_BYTES)
+	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
+	    cairn_profile_value_kind(&profile, profile.default_value) == CAIRN_VALUE_LIVE_BYTES)
 		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
 	if (good && strcmp(profile.format, "pprof") == 0)
 		facts->ending = "pb.gz";

@@ -22,7 +22,6 @@
 enum { attempts_ms = 5000, attempts_running_ms = 30000, borrow_ms = 2000, call_ms = 5000, stop_ms = 5000 };
 enum { memory_size = 512 << 10, stack_size = 1 << 20, threads_most = 4096, slot_most = 1536 };
 
-
 static void pause_us(long microseconds)
 {
 	nanosleep(&(struct timespec){0, microseconds * 1000}, NULL);

@@ -21,7 +21,8 @@ static void test_kinds(void)
 	for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		cairn_profile_add_value_type(&profile, cases[i].type, "count");
 		enum cairn_value_kind kind = cairn_profile_value_kind(&profile, i);
-		ok(kind == cases[i].kind && cairn_value_is_live(kind) == cases[i].live && cairn_value_is_allocated(kind) == cases[i].allocated,
+		ok(kind == cases[i].kind && cairn_value_is_live(kind) == cases[i].live &&
+			   cairn_value_is_allocated(kind) == cases[i].allocated,
 		   "the kind of '%s'", cases[i].type);
 	}
 	cairn_profile_free(&profile);
