@@ -38,7 +38,8 @@ struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values
 /* The 95 % confidence interval of a value; both ends are NAN if it is unknown. */
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value);
 
-/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; rows that it leaves out have no path. */
+/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them. Rows that the view leaves out have no path; nor
+ * have rows that held nothing at any point, unless lifetimes are known. */
 void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view);
 void cairn_series_paths_free(struct cairn_series_paths *paths);
 

@@ -687,6 +687,11 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 		picked[i] = values[clock->pick[i]];
 	/* Points before the first sample of a path are ignored: its appearance is not growth. */
 	size_t first = first_sample(picked, 0, count);
+	if (first == count && count >= points_least) {
+		/* It never held anything. Growth too small to be sampled is not ruled out: only the prior odds remain. */
+		*trend = (struct cairn_trend){.verdict = CAIRN_STEADY, .confidence = 1 - 1 / rest_odds};
+		return;
+	}
 	if (too_few(trend, clock, first))
 		return;
 	unit.amount = fmax(unit.amount, 1e-9);

@@ -95,8 +95,7 @@ static char *span_text(double hours, char *out, size_t size)
 
 static struct cairn_bytes leaf_name(const struct judging *judging, const struct cairn_leak *leak)
 {
-	return cairn_leak_depth(&judging->leaks, leak) ? cairn_leak_name(&judging->leaks, &judging->view, leak, 0)
-						       : cairn_bytes_of("[no stack]");
+	return cairn_leak_title(&judging->leaks, &judging->view, leak);
 }
 
 /* Hours until the limit at the rate of everything; negative for never. */
