@@ -42,7 +42,7 @@ char *cairn_text_span(int64_t ns, char *out);
 /* BYTES as a person reads it: "17 B", "1.5 KiB", "-3.2 MiB". Returns OUT, which holds at least 24 bytes. */
 char *cairn_text_human(double bytes, char *out);
 
-/* How many single-letter edits turn A into B, up to a small limit; for "did you mean". */
+/* How many single-letter edits, or swaps of two neighbours, turn A into B, up to a small limit; for "did you mean". */
 unsigned cairn_text_distance(const char *a, const char *b);
 
 #endif
