@@ -38,7 +38,7 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
-	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
 	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
@@ -431,7 +431,8 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
 		return cairn_say_failure(&error);
 	}
-	if (!cairn_program_settings_are_good(options->engine, options->token, &error))
+	struct cairn_program_settings settings = {options->engine, options->token, options->listen, options->budget};
+	if (!cairn_program_settings_are_good(&settings, &error))
 		return usage(error.text);
 	static struct work work;
 	/* Where the agent waits, it has come through the filter with the fork. */

@@ -33,7 +33,7 @@ static const struct cairn_option json_table[] = {
 };
 
 static const struct cairn_option period_table[] = {
-	{0, "period", "SIZE", "set the sampling period, such as 512K", CAIRN_OPTION_SIZE,
+	{0, "period", "SIZE", "set the sampling period, such as 512K", CAIRN_OPTION_PERIOD,
 	 offsetof(struct options, period), 0},
 	{0},
 };

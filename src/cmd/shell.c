@@ -238,8 +238,7 @@ static const struct cairn_profile *find_profile(struct shell *shell, const struc
 	if (command->view->prepare)
 		command->view->prepare(setup);
 	struct cairn_source_options source = setup->source;
-	source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
-	source.split_ages |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
+	cairn_view_split_labels(&source, &setup->view.filter);
 	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &source, error);
 	if (profile || source.split_threads == split)
 		return profile;

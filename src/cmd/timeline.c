@@ -205,6 +205,7 @@ static int run(const void *values, int operand_count, char **operands)
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write pictures to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
 	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
+	cairn_view_split_labels(&own.setup.source, &own.setup.view.filter);
 	int code;
 	bool found;
 	if (!show_history(options, format, operand_count, operands, &found, &error))

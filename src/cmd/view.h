@@ -72,6 +72,13 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
  * profile is read for it. */
 bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn_error *error);
 
+/* Has the reader of SOURCE keep apart what the label filters in FILTER tell apart: threads and ages. Returns whether there are any. */
+bool cairn_view_split_labels(struct cairn_source_options *source, const struct cairn_filter_options *filter);
+
+/* Whether SETUP selects all that one dump says of the heap: neither a sum, nor a difference, nor a part by thread, age or label. Only of
+ * that do dumps say what was freed. */
+bool cairn_view_is_whole(const struct cairn_view_setup *setup);
+
 /* Whether binary output may be written: not to a terminal. */
 bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error);
 

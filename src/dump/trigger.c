@@ -141,7 +141,7 @@ enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, cons
 	int64_t elapsed = now > trigger->clock ? now - trigger->clock : 0, span = span_of(rules);
 	trigger->clock = now;
 	trigger->now += elapsed;
-	if (!trigger->allocated) /* it may become known late */
+	if (!trigger->allocated || reading->allocated < trigger->allocated) /* it may become known late, and a reset begins anew */
 		trigger->allocated = reading->allocated;
 	measure_speed(trigger, reading->anonymous, elapsed);
 	trigger->memory = reading->anonymous;

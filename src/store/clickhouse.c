@@ -55,8 +55,9 @@ static char *credential(const char *header, const char *value, size_t length, co
 }
 
 /* NAME is [clickhouse's scheme]://[USER[:PASSWORD]@]HOST:PORT/DATABASE without the first part. */
-static void *open_server(const char *name, struct cairn_error *error)
+static void *open_server(const char *name, bool create, struct cairn_error *error)
 {
+	(void)create;
 	bool secure = cairn_bytes_start_with(cairn_bytes_of(name), "clickhouses://");
 	const char *rest = strstr(name, "://") + 3, *slash = strchr(rest, '/');
 	const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;

@@ -11,8 +11,9 @@
 
 /* The letters that say what the columns of an answer are: n a number, r a real, t a text, l a list. */
 struct cairn_store_engine {
-	/* Connects to what comes after the scheme of a store's name. The result is of a type of the engine's own; NULL is failure. */
-	void *(*open)(const char *name, struct cairn_error *error);
+	/* Connects to what comes after the scheme of a store's name. A file that is not there is made only with CREATE. The result is of a
+	 * type of the engine's own; NULL is failure. */
+	void *(*open)(const char *name, bool create, struct cairn_error *error);
 	void (*close)(void *connection);
 	/* Makes TABLE unless it is there. */
 	bool (*make)(void *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error);

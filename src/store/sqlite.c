@@ -7,12 +7,14 @@
 #include "store/views.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct sqlite_connection {
 	sqlite3 *database;
@@ -94,7 +96,7 @@ static void close_database(void *handle)
 	free(connection);
 }
 
-static void *open_database(const char *path, struct cairn_error *error)
+static void *open_database(const char *path, bool create, struct cairn_error *error)
 {
 	enum { patience_ms = 30000 };
 	pthread_once(&library_once, load_library);
@@ -102,11 +104,15 @@ static void *open_database(const char *path, struct cairn_error *error)
 		cairn_fail(error, "a store in a file needs libsqlite3.so.0, which is not on this machine (Debian: libsqlite3-0)");
 		return NULL;
 	}
+	if (!create && access(path, F_OK) != 0 && errno == ENOENT) {
+		cairn_fail(error, "%s: no such file; 'cairn store init sqlite:%s' makes a store", path, path);
+		return NULL;
+	}
 	struct sqlite_connection *connection = calloc(1, sizeof *connection);
 	if (!connection)
 		cairn_out_of_memory(sizeof *connection);
 	mode_t mask = umask(077); /* what services hold is nobody else's business */
-	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
 	umask(mask);
 	if (result == SQLITE_OK)
 		library.busy_timeout(connection->database, patience_ms);

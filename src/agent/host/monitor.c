@@ -204,7 +204,10 @@ static void look_for_high(struct cairn_agent *agent)
 	static const struct cairn_route dump = {.handle = write_high_dump};
 	enum { step_least = 1 << 20, step_part = 16 };
 	struct cairn_monitor *monitor = &agent->monitor;
-	uint64_t highest = cairn_sampler_highest(), step = monitor->dumped_high / step_part;
+	uint64_t highest = cairn_sampler_highest();
+	if (highest < monitor->dumped_high) /* a reset: highs are those since then */
+		monitor->dumped_high = 0;
+	uint64_t step = monitor->dumped_high / step_part;
 	if (highest < monitor->dumped_high + (step > step_least ? step : step_least) || atomic_exchange(&monitor->high_dumping, true))
 		return;
 	monitor->dumped_high = highest;

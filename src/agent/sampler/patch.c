@@ -324,6 +324,15 @@ bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts)
 	return true;
 }
 
+bool cairn_patch_try(void)
+{
+	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
+		return false;
+	bool done = cairn_objects_try_visit(change_object, &(struct walk){.install = true});
+	atomic_flag_clear(&patch.busy);
+	return done;
+}
+
 static int see_loaded(struct dl_phdr_info *info, size_t size, void *context)
 {
 	if (size >= sizeof *info)

@@ -580,7 +580,7 @@ static void put_flame(struct asking *asking, const struct cairn_flamebearer *fla
 
 /* PROFILE as a flame graph; one without samples has none. */
 static bool draw(struct asking *asking, struct cairn_profile *profile, const struct profile_type *type, int64_t node_most,
-		 struct cairn_error *error)
+		 bool compares, struct cairn_error *error)
 {
 	struct cairn_view view = {0};
 	struct cairn_tree tree;
@@ -593,7 +593,8 @@ static bool draw(struct asking *asking, struct cairn_profile *profile, const str
 		cairn_flamebearer_make(&flame, &tree,
 				       node_most > nodes_most ? nodes_most
 				       : node_most > 0	      ? (size_t)node_most
-							      : usual_nodes);
+							      : usual_nodes,
+				       compares);
 		put_flame(asking, &flame);
 		cairn_flamebearer_free(&flame);
 		cairn_tree_free(&tree);
@@ -609,7 +610,7 @@ static bool answer_merge(struct asking *asking, const struct query *query, struc
 	if (!find_type(query, &type, error))
 		return false;
 	cairn_profile_init(&profile);
-	bool good = merge(asking, query, type, &profile, error) && draw(asking, &profile, type, query->most, error);
+	bool good = merge(asking, query, type, &profile, error) && draw(asking, &profile, type, query->most, false, error);
 	cairn_profile_free(&profile);
 	return good;
 }
@@ -633,7 +634,7 @@ static bool answer_diff(struct asking *asking, const struct query *query, struct
 		good = (profiles[1].sample_count == 0 || cairn_combine_add(&combine, &profiles[1], 1, error)) &&
 		       (profiles[0].sample_count == 0 || cairn_combine_add(&combine, &profiles[0], -1, error));
 	cairn_combine_finish(&combine);
-	good = good && draw(asking, &change, type, sides[1].most, error);
+	good = good && draw(asking, &change, type, sides[1].most, true, error);
 	for (int i = 0; i < 2; i++)
 		cairn_profile_free(&profiles[i]);
 	cairn_profile_free(&change);
@@ -673,6 +674,12 @@ static void fail(struct cairn_response *response, int status, const char *code, 
 	cairn_json_text(&json, "code", cairn_bytes_of(code));
 	cairn_json_text(&json, "message", cairn_bytes_of(message));
 	cairn_json_close(&json, '}');
+}
+
+void cairn_pyroscope_refuse(struct cairn_response *response, const char *why)
+{
+	fail(response, 503, "unavailable", why);
+	cairn_response_header(response, "Retry-After", "1");
 }
 
 /* The store stays open between questions: it knows names by then. */

@@ -21,4 +21,7 @@ bool cairn_pyroscope_is_safe(const struct cairn_request *request);
 /* Answers it from the store NAME as TENANT, which may be NULL. Any thread; one question at a time is asked. */
 void cairn_pyroscope_answer(const char *name, const char *tenant, struct cairn_exchange *exchange);
 
+/* Refuses it because of WHY, for now. */
+void cairn_pyroscope_refuse(struct cairn_response *response, const char *why);
+
 #endif
