@@ -9,6 +9,8 @@
 #include "series/course.h"
 #include "series/series.h"
 
+#include <assert.h>
+
 struct cairn_series_paths {
 	const struct cairn_series *series; /* borrowed */
 	struct cairn_paths paths;
@@ -53,6 +55,7 @@ struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *path
 /* When POINT was taken, in hours after the first. */
 static inline double cairn_series_hours(const struct cairn_series *series, size_t point)
 {
+	assert(point < series->point_count);
 	return (double)(series->points[point].origin.time_ns - series->points[0].origin.time_ns) / CAIRN_HOUR_NS;
 }
 

@@ -12,6 +12,7 @@
 #include "series/leaks.h"
 #include "series/timeline.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind)
 		[CAIRN_VERDICT_ENDED] = "ended",
 		[CAIRN_VERDICT_NOTHING] = "nothing",
 	};
+	static_assert(sizeof names / sizeof *names == CAIRN_VERDICT_NOTHING + 1, "every kind has a name");
 	return names[kind];
 }
 
