@@ -330,7 +330,7 @@ void cairn_cpu_collect(struct cairn_cpu *cpu)
 		cairn_cpu_stop(cpu);
 	}
 	int64_t now = cairn_clock_ns();
-	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * 1000000) {
+	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * CAIRN_MILLISECOND_NS) {
 		cpu->scanned_ns = now;
 		scan_threads(cpu);
 	}

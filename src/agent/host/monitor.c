@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/monitor.h"
 
-#include "agent/host/dump_writer.h"
 #include "agent/engine.h"
+#include "agent/host/dump_writer.h"
 #include "agent/route/route.h"
 #include "agent/sampler/sampler.h"
 #include "base/time.h"
@@ -254,5 +254,5 @@ int cairn_monitor_look(struct cairn_agent *agent)
 		start_dump(agent, reason);
 		return dumping_ms;
 	}
-	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / 1000000);
+	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / CAIRN_MILLISECOND_NS);
 }

@@ -1,7 +1,8 @@
 /* hooks.c - the fast paths.
  *
  * On malloc a subtraction and a branch, on free a look into the filter and a branch. The slow halves are functions of their own, so that
- * the fast ones need no stack. SPDX-License-Identifier: Apache-2.0 */
+ * the fast ones need no stack.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/hooks.h"
 
 #include "agent/sampler/mapping.h"

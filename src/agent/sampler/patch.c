@@ -17,8 +17,10 @@
 
 #if defined(__x86_64__)
 enum { jump_slot = R_X86_64_JUMP_SLOT, global_data = R_X86_64_GLOB_DAT, absolute = R_X86_64_64 };
-#else
+#elif defined(__aarch64__)
 enum { jump_slot = R_AARCH64_JUMP_SLOT, global_data = R_AARCH64_GLOB_DAT, absolute = R_AARCH64_ABS64 };
+#else
+#error "Cairn's sampler knows the relocations of x86_64 and aarch64"
 #endif
 
 enum { entries_most = 64 };

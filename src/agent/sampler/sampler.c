@@ -8,11 +8,12 @@
 #include "agent/sampler/sample.h"
 #include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
+#include "base/descriptor.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
+#include "dump/ledger_ranges.h"
 #include "process/clock.h"
 #include "process/context.h"
-#include "dump/ledger_ranges.h"
 #include "process/facts.h"
 #include "process/smaps.h"
 
@@ -277,19 +278,6 @@ static uint64_t get_period(struct cairn_profiler *profiler)
 
 /* Dumps. */
 
-static bool write_all(int descriptor, struct cairn_bytes text)
-{
-	while (text.length > 0) {
-		ssize_t part = write(descriptor, text.data, text.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		text = cairn_bytes_skip(text, (size_t)part);
-	}
-	return true;
-}
-
 static void add_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
@@ -351,8 +339,10 @@ static bool dump(struct cairn_profiler *profiler, const char *path, int descript
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	bool good = make_dump(&profiler->jemalloc, &out, error) &&
-		    (write_all(descriptor, cairn_buffer_bytes(&out)) || cairn_fail_errno(error, "cannot write the snapshot"));
+	bool good = make_dump(&profiler->jemalloc, &out, error);
+	struct cairn_bytes rest = cairn_buffer_bytes(&out);
+	if (good && !cairn_descriptor_write_all(descriptor, &rest))
+		good = cairn_fail_errno(error, "cannot write the snapshot");
 	cairn_buffer_free(&out);
 	return good;
 }
