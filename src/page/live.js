@@ -18,6 +18,8 @@ class Live {
 		/** What the picture shows: the ids of its dumps. */
 		this.shownAt = 0;
 		this.shownBase = 0;
+		/** What was asked for to show that; empty when it has to be asked for again. */
+		this.asked = "";
 		/** The key of the process that the history is of. */
 		this.key = "";
 		/** Since when nothing was heard; 0 while all is well. */
@@ -197,11 +199,12 @@ class Live {
 			this.server.tree = null;
 			this.filled.clear();
 			this.shownAt = 0;
+			this.asked = "";
 			this.showList();
 		}
 		/* The first picture need not wait for the course of things. */
 		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.cpu;
-		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last, base: 0}) : null]);
+		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last}) : null]);
 		if (this.polls && process.live)
 			this.history.addResident(list.now, process.resident, process.limit);
 		if (process.dumps > 0 && !this.cpu)
@@ -228,24 +231,24 @@ class Live {
 		this.showTiles();
 	}
 
-	/** The ids of the dumps that the address asks for. */
+	/** The ids of the dumps that the address asks for; the oldest stands for those before it. @returns {Record<string, number>} */
 	wanted() {
 		const {at, base} = this.state, last = this.history.points.at(-1)?.id ?? 0;
 		/** @param {string} time @param {number} usual */
 		const nearest = (time, usual) => time ? this.history.nearest(Date.parse(time))?.id ?? usual : usual;
-		return {at: nearest(at, last), base: nearest(base, 0)};
+		const wanted = {at: nearest(at, last), base: nearest(base, 0)};
+		return wanted.base && wanted.base !== wanted.at ? wanted : {at: wanted.at};
 	}
 
-	/** @param {LiveProcess} process @param {{at: number, base: number}} [wanted] */
-	async loadTree(process, {at, base} = this.wanted()) {
-		const more = /** @type {Record<string, number>} */ ({at});
-		if (base && base !== at)
-			more.base = base;
-		if (at === this.shownAt && (more.base ?? 0) === this.shownBase && livePage)
+	/** @param {LiveProcess} process @param {Record<string, number>} [wanted] */
+	async loadTree(process, wanted = this.wanted()) {
+		const url = this.url("tree", wanted);
+		if (url === this.asked && livePage)
 			return;
-		const bytes = await this.server.fetchTree(this.url("tree", more));
-		this.shownAt = at;
-		this.shownBase = more.base ?? 0;
+		const {bytes, at, base} = await this.server.fetchTree(url);
+		this.asked = url;
+		this.shownAt = at || wanted.at;
+		this.shownBase = at ? base : wanted.base ?? 0;
 		if (bytes && process.process === this.key && !this.cpu)
 			await this.showBytes(bytes);
 		this.drawChart();
@@ -274,8 +277,7 @@ class Live {
 
 	/** What was chosen may ask for another moment, process or tab. @param {State} state */
 	stateShown(state) {
-		const {at, base} = this.wanted();
-		if ((this.process && this.process.process !== this.key) || at !== this.shownAt || (base && base !== at ? base : 0) !== this.shownBase)
+		if ((this.process && this.process.process !== this.key) || this.url("tree", this.wanted()) !== this.asked)
 			this.refresh();
 		const process = this.process;
 		if (process)
@@ -405,12 +407,15 @@ class Live {
 		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {base} = this.state;
 		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
 			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
+		const first = this.history.points[0]?.id ?? 0, gone = [base, this.state.at].map((time) => Date.parse(time)).filter((time) => time < first);
+		const old = gone.length && this.shownAt ? `; ${gone.map((time) => clockTime(time)).join(" and ")} is before the oldest dump that is kept` : "";
 		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
 			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed`
 			: this.following ? process?.live ? what + ", following" : what
 			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
-		if (element("moment").textContent !== text)
-			element("moment").textContent = text;
+		const all = this.cpu ? text : text + old;
+		if (element("moment").textContent !== all)
+			element("moment").textContent = all;
 		element("follow").hidden = this.following;
 		element("clear-base").hidden = !base || this.cpu;
 		element("set-base").setAttribute("aria-pressed", String(Boolean(base)));
@@ -418,7 +423,7 @@ class Live {
 		const slider = element("live-chart"), {points} = this.history;
 		slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)));
 		slider.setAttribute("aria-valuenow", String(Math.max(0, points.findIndex((point) => point.id === this.shownAt))));
-		slider.setAttribute("aria-valuetext", text);
+		slider.setAttribute("aria-valuetext", all);
 	}
 
 	/** @param {string} id @param {string} number @param {string} more @param {string} [kind] */
@@ -537,6 +542,7 @@ class Live {
 		if (this.cpu) {
 			this.cpu = false;
 			this.shownAt = 0;
+			this.asked = "";
 			this.server.tree = null;
 		}
 	}
