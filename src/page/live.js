@@ -9,7 +9,7 @@
 
 class Live {
 	constructor() {
-		this.server = new LiveServer();
+		this.server = new LiveServer(location.search);
 		/** @type {LiveProcess[]} */
 		this.processes = [];
 		/** Instances and services of a store that the list has no room for. */
@@ -72,7 +72,7 @@ class Live {
 	async start() {
 		checkBrowser();
 		const rest = this.server.takeToken(location.hash);
-		history.replaceState(null, "", rest || location.pathname);
+		history.replaceState(null, "", rest || location.pathname + location.search);
 		this.early = readState(rest);
 		this.listen();
 		setInterval(() => this.tick(), 1000);

@@ -65,8 +65,10 @@ class ServerError extends Error {
 }
 
 class LiveServer {
-	constructor() {
+	/** @param {string} [query] of the page's address: an agent has pages of other processes of its tree at ?pid= */
+	constructor(query = "") {
 		this.token = "";
+		this.pid = new URLSearchParams(query).get("pid") ?? "";
 		/** The last tree, with its tag: what did not change is not sent again. @type {{url: string, tag: string, bytes: Uint8Array} | null} */
 		this.tree = null;
 	}
@@ -86,7 +88,8 @@ class LiveServer {
 			headers.set("Authorization", "Bearer " + this.token);
 		/* A network that is gone does not say so: without a limit one lost answer would be waited for for ever. */
 		const signal = options.signal ?? AbortSignal.timeout(options.method === "POST" ? 90000 : 20000);
-		const response = await fetch(path, {...options, signal, headers, cache: "no-store", credentials: "omit"});
+		const url = this.pid ? path + (path.includes("?") ? "&" : "?") + new URLSearchParams({pid: this.pid}) : path;
+		const response = await fetch(url, {...options, signal, headers, cache: "no-store", credentials: "omit"});
 		if (!response.ok && response.status !== 304) {
 			const text = await response.text();
 			let message = text.trim();
