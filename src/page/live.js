@@ -29,6 +29,10 @@ class Live {
 		this.heard = {date: Date.now(), running: performance.now()};
 		/** There are no events, so memory is what each list of processes says. */
 		this.polls = false;
+		/** Since when nobody can see the page; 0 while somebody can. One that is opened out of sight waits at once. */
+		this.hiddenSince = document.hidden ? 1 : 0;
+		/** Ends the wait of a page that nobody sees. @type {() => void} */
+		this.wake = () => {};
 		this.busy = false;
 		this.again = false;
 		this.serverStart = 0;
@@ -93,11 +97,29 @@ class Live {
 		return Math.max(Date.now() - this.heard.date, performance.now() - this.heard.running);
 	}
 
+	/** Whether nobody has seen the page for a while. A browser has few connections to one server, and all its tabs share them. */
+	get asleep() {
+		return this.hiddenSince > 0 && Date.now() - this.hiddenSince > 5000;
+	}
+
+	/** Waits until somebody sees the page again, and asks now and then meanwhile, for the title. */
+	async sleep() {
+		while (this.asleep) {
+			await new Promise((resolve) => {
+				this.wake = () => resolve(null);
+				setTimeout(resolve, 30000);
+			});
+			await this.refresh();
+		}
+	}
+
 	/** Listens for events, for ever. Where the server has none, as an agent, asks again and again instead. */
 	async connect() {
 		const longest = 15000, pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 		for (let wait = 500; ; wait = Math.min(wait * 2, 10000)) {
 			const abort = new AbortController();
+			if (this.asleep)
+				await this.sleep();
 			this.hear();
 			if (this.polls) {
 				await pause(2000);
@@ -106,7 +128,7 @@ class Live {
 				continue;
 			}
 			/* A laptop that slept, or a network that is gone, does not say so. */
-			const guard = setInterval(() => this.silence() > longest && abort.abort(), 1000);
+			const guard = setInterval(() => (this.silence() > longest || this.asleep) && abort.abort(), 1000);
 			try {
 				await this.server.events((event, data) => {
 					wait = 500;
@@ -118,8 +140,10 @@ class Live {
 				this.polls = error instanceof ServerError && error.status === 501;
 			}
 			clearInterval(guard);
-			if (this.polls)
+			if (this.polls || this.asleep) {
+				wait = 500;
 				continue;
+			}
 			if (!this.lostSince)
 				this.lostSince = Date.now();
 			this.showHead();
@@ -654,7 +678,13 @@ class Live {
 			if (!element("more-menu").contains(target) && !element("more-button").contains(target))
 				this.openMore(false);
 		});
-		document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
+		document.addEventListener("visibilitychange", () => {
+			this.hiddenSince = document.hidden ? Date.now() : 0;
+			if (!document.hidden) {
+				this.wake();
+				this.refresh();
+			}
+		});
 		addEventListener("online", () => this.refresh());
 		document.addEventListener("keydown", (event) => this.press(event));
 	}
