@@ -12,8 +12,8 @@ class Live {
 		this.server = new LiveServer(location.search);
 		/** @type {LiveProcess[]} */
 		this.processes = [];
-		/** Instances and services of a store that the list has no room for. */
-		this.unlisted = [0, 0];
+		/** Instances and services of a store, and processes of folders, that the list has no room for. */
+		this.unlisted = [0, 0, 0];
 		this.history = new LiveHistory();
 		/** What the picture shows: the ids of its dumps. */
 		this.shownAt = 0;
@@ -206,7 +206,7 @@ class Live {
 	async load() {
 		const list = await this.server.json("api/processes");
 		this.processes = list.processes;
-		this.unlisted = [list.unlisted_instances, list.unlisted_services];
+		this.unlisted = [list.unlisted_instances, list.unlisted_services, list.unlisted_processes];
 		this.version = list.cairn;
 		this.skew = Date.now() - list.now;
 		const process = this.process;
@@ -532,11 +532,13 @@ class Live {
 			button.dataset.kind = process.kind;
 			button.setAttribute("aria-current", String(process.process === this.key));
 		});
-		const [instances, services] = this.unlisted, more = element("unlisted"), words = [];
+		const [instances, services, processes] = this.unlisted, more = element("unlisted"), words = [];
 		if (services)
 			words.push(`${services} more service${services > 1 ? "s" : ""}`);
 		if (instances)
 			words.push(`${instances} more instance${instances > 1 ? "s" : ""}, further from their limits`);
+		if (processes)
+			words.push(`${processes} more process${processes > 1 ? "es" : ""}, with older dumps`);
 		more.hidden = words.length === 0;
 		more.textContent = `Not listed: ${words.join("; ")}.`;
 	}

@@ -135,6 +135,7 @@ void cairn_answer_processes(struct cairn_serve *serve, struct cairn_buffer *out)
 	cairn_json_close(&json, ']');
 	cairn_json_integer(&json, "unlisted_instances", (int64_t)serve->unlisted_instances);
 	cairn_json_integer(&json, "unlisted_services", (int64_t)serve->unlisted_services);
+	cairn_json_integer(&json, "unlisted_processes", (int64_t)serve->unlisted_processes);
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');
 }
