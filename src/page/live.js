@@ -37,8 +37,12 @@ class Live {
 		this.again = false;
 		this.serverStart = 0;
 		this.doctorKey = "";
+		/** When it is asked again, after it did not answer. */
+		this.doctorAgain = Infinity;
 		/** What a tab shows: fetched again when that changes. @type {Map<string, string>} */
 		this.filled = new Map();
+		/** What is being fetched for it. @type {Map<string, string>} */
+		this.filling = new Map();
 		this.chart = new LiveChart(element("live-chart"), {
 			moment: (id) => this.chooseMoment(id),
 			range: (from, to) => this.go({base: new Date(from).toISOString(), at: new Date(to).toISOString()}),
@@ -281,10 +285,10 @@ class Live {
 	/** @param {Uint8Array} bytes */
 	async showBytes(bytes) {
 		const blocks = splitBlocks(bytes), split = () => Promise.resolve(blocks.split);
-		performance.mark("tree");
 		if (livePage) {
 			await livePage.replace(blocks.facts, () => readTree(blocks.tree), split);
 		} else {
+			performance.mark("tree");
 			useFacts(blocks.facts);
 			nameRanks = new Map();
 			const data = readTree(blocks.tree);
@@ -294,8 +298,8 @@ class Live {
 			livePage.shown = (state) => this.stateShown(state);
 			element("picture").addEventListener("pointerdown", () => this.freeze());
 			await livePage.show(livePage.state);
+			performance.measure("update", "tree"); /* only the first: the browser keeps them all */
 		}
-		performance.measure("update", "tree");
 		document.documentElement.dataset.shown = String(this.shownAt);
 	}
 
@@ -303,35 +307,49 @@ class Live {
 	stateShown(state) {
 		if ((this.process && this.process.process !== this.key) || this.url("tree", this.wanted()) !== this.asked)
 			this.refresh();
-		const process = this.process;
-		if (process)
-			this.loadTab(process).catch(() => {});
+		if (this.process)
+			this.loadTab(this.process).catch(() => {});
 		this.showMoment();
 		this.drawChart();
 	}
 
 	/** @param {LiveProcess} process */
 	async loadBill(process) {
-		if (!this.isStale("bill", String(process.last)))
-			return;
-		const {bill} = await this.server.json(this.url("bill"));
-		element("tab-bill").hidden = !bill;
-		this.bill = bill;
-		this.showBillTile();
-		if (bill)
-			showBill(element("panel-bill"), bill);
+		await this.fill("bill", String(process.last), () => this.server.json(this.url("bill")), ({bill}) => {
+			element("tab-bill").hidden = !bill;
+			this.bill = bill;
+			this.showBillTile();
+			if (bill)
+				showBill(element("panel-bill"), bill);
+		});
 	}
 
-	/** Whether what NAME shows is of something else than VERSION. @param {string} name @param {string} version */
-	isStale(name, version) {
-		if (this.filled.get(name) === version)
-			return false;
-		this.filled.set(name, version);
-		return true;
+	/**
+	 * Shows what is fetched for NAME, unless it shows VERSION already. An answer that comes after another process or version was asked for
+	 * is not shown, and one that fails is asked for again.
+	 * @param {string} name @param {string} version @param {() => any} get @param {(answer: any) => void} show
+	 */
+	async fill(name, version, get, show) {
+		const {key} = this, wanted = key + " " + version;
+		if (this.filled.get(name) === wanted || this.filling.get(name) === wanted)
+			return;
+		this.filling.set(name, wanted);
+		try {
+			const answer = await get();
+			if (this.key !== key || this.filling.get(name) !== wanted)
+				return;
+			this.filled.set(name, wanted);
+			show(answer);
+		} finally {
+			if (this.filling.get(name) === wanted)
+				this.filling.delete(name);
+		}
 	}
 
 	/** @param {LiveProcess} process */
 	async loadTab(process) {
+		if (process.process !== this.key) /* the one that was chosen is loaded first */
+			return;
 		const {tab} = this.state;
 		const pick = (/** @type {string} */ name) => livePage?.choose(livePage.byName.get(name) ?? 0, {view: "around", zoom: []});
 		element("tab-churn").hidden = !process.churn;
@@ -339,31 +357,30 @@ class Live {
 		element("tab-health").hidden = !process.live;
 		element("tab-allocator").hidden = !(process.live && process.engine === "jemalloc");
 		const panel = element("panel-" + tab), version = String(process.last);
-		const selected = this.state.selected;
-		if (tab === "growing" && this.isStale(tab, version + process.sentence))
-			showGrowing(panel, await this.server.json(this.url("leaks")), pick);
-		else if (tab === "runs" && this.isStale(tab, version + process.state))
-			showRuns(panel, this.history.runs, (run) => this.chooseMoment(run.last));
-		else if (tab === "churn" && this.isStale(tab, version))
-			showChurn(panel, await this.server.json(this.url("churn")), (name) => livePage?.chooseFreed(name));
-		else if (tab === "health" && this.isStale(tab, version))
-			showHealth(panel, await this.server.json(this.url("health")), process);
-		else if (tab === "allocator" && this.isStale(tab, version))
-			showAllocator(panel, await this.server.json(this.url("allocator")));
-		else if (tab === "source" && this.isStale(tab, this.shownAt + selected))
-			await this.loadSource(panel, selected);
+		const ask = (/** @type {string} */ name) => () => this.server.json(this.url(name));
+		if (tab === "growing")
+			await this.fill(tab, version + process.sentence, ask("leaks"), (leaks) => showGrowing(panel, leaks, pick));
+		else if (tab === "runs")
+			await this.fill(tab, version + process.state, () => this.history.runs, (runs) => showRuns(panel, runs, (run) => this.chooseMoment(run.last)));
+		else if (tab === "churn")
+			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => livePage?.chooseFreed(name)));
+		else if (tab === "health")
+			await this.fill(tab, version, ask("health"), (health) => showHealth(panel, health, process));
+		else if (tab === "allocator")
+			await this.fill(tab, version, ask("allocator"), (allocator) => showAllocator(panel, allocator));
+		else if (tab === "source")
+			await this.loadSource(panel, this.state.selected);
 	}
 
 	/** @param {HTMLElement} panel @param {string} name */
 	async loadSource(panel, name) {
-		if (!name) {
-			panel.replaceChildren(make("p", "empty", "Select a function, in the picture or in a table, to see its lines."));
-			return;
-		}
+		const show = (/** @type {string} */ text) => panel.replaceChildren(make("p", "empty", text)), {key, shownAt} = this;
 		try {
-			showSource(panel, await this.server.json(this.url("source", {function: name, at: this.shownAt})), name);
+			await this.fill("source", shownAt + name, () => name && this.server.json(this.url("source", {function: name, at: shownAt})), (source) =>
+				source ? showSource(panel, source, name) : show("Select a function, in the picture or in a table, to see its lines."));
 		} catch (error) {
-			panel.replaceChildren(make("p", "empty", error instanceof Error ? error.message : String(error)));
+			if (key === this.key && name === this.state.selected)
+				show(error instanceof Error ? error.message : String(error));
 		}
 	}
 
@@ -371,16 +388,20 @@ class Live {
 	async loadDoctor(process) {
 		const box = element("fix"), trouble = process.live && (process.state === "silent" || process.state === "paused"
 			|| (process.dumps > 0 && process.total === 0)), key = trouble ? process.process + process.state : "";
-		if (key === this.doctorKey)
+		if (key === this.doctorKey && Date.now() < this.doctorAgain)
 			return;
+		if (key !== this.doctorKey)
+			box.hidden = true;
 		this.doctorKey = key;
-		box.hidden = true;
+		this.doctorAgain = Infinity;
 		if (!trouble || process.state === "paused")
 			return;
 		try {
-			showFix(box, await this.server.json(this.url("doctor")), (what) => this.act(what));
-		} catch {
-			/* The sentence says what is known. */
+			const fix = await this.server.json(this.url("doctor"));
+			if (key === this.doctorKey)
+				showFix(box, fix, (what) => this.act(what));
+		} catch { /* The sentence says what is known. */
+			this.doctorAgain = Date.now() + 10000;
 		}
 	}
 
