@@ -60,5 +60,5 @@ const struct cairn_command cairn_command_list = {
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
-		.takes_pattern = true, .endings = (const char *const[]){".html", NULL}, .prepare = prepare, .show = show},
+		.takes_pattern = true, .suffixes = (const char *const[]){".html", NULL}, .prepare = prepare, .show = show},
 };

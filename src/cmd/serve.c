@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/listen.h"
 #include "base/array.h"
+#include "base/condition.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -65,7 +66,7 @@ enum { names_most = 64,
        request_seconds = 10,
        response_most = 512 << 20,
        answers_most = 768 << 20,
-       least_every_ns = 100000000 };
+       least_every_ns = 100 * CAIRN_MILLISECOND_NS };
 static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
 
 static struct cairn_serve serve;
@@ -300,13 +301,10 @@ static void announce(void)
 
 static bool start(int count, char **operands, struct cairn_error *error)
 {
-	pthread_condattr_t attributes;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_mutex_init(&serve.lock, NULL);
-	pthread_cond_init(&serve.changed, &attributes);
+	cairn_condition_init(&serve.changed);
 	serve.events = cairn_buffer(SIZE_MAX);
-	serve.started_ms = cairn_clock_wall_ns() / 1000000;
+	serve.started_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
 	serve.every_ns = usual_every_ns;
 	serve.looked_ns = cairn_clock_ns();
 	if (!read_time(serve.options->every, "every", least_every_ns, &serve.every_ns, error) ||

@@ -6,9 +6,9 @@
 #include "report/jeprof.h"
 
 #include "base/utf8.h"
-#include "report/source_file.h"
 #include "report/disasm.h"
 #include "report/list.h"
+#include "report/source_file.h"
 
 #include <ctype.h>
 #include <stdio.h>

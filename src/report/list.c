@@ -5,9 +5,9 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "report/source_file.h"
 #include "report/head.h"
 #include "report/number.h"
+#include "report/source_file.h"
 #include "report/top.h"
 
 #include <math.h>

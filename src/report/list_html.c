@@ -6,8 +6,8 @@
 #include "report/list_html.h"
 
 #include "base/xml.h"
-#include "report/source_file.h"
 #include "report/head.h"
+#include "report/source_file.h"
 
 #include <stdlib.h>
 

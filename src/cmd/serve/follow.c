@@ -1,5 +1,6 @@
 /* follow.c - the thread that asks one target for snapshots: at its own pace, through stops, deaths and restarts.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/condition.h"
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/path.h"
@@ -36,8 +37,7 @@ static void wait_until(struct cairn_serve_process *process, int64_t until, int64
 		process->next_ns = until;
 		if (atomic_load(&serve->stop) || process->wanted || cairn_clock_ns() >= until)
 			break;
-		struct timespec time = {.tv_sec = (time_t)(until / CAIRN_SECOND_NS), .tv_nsec = (long)(until % CAIRN_SECOND_NS)};
-		pthread_cond_timedwait(&serve->changed, &serve->lock, &time);
+		cairn_condition_wait(&serve->changed, &serve->lock, until);
 	}
 	process->wanted = false;
 	pthread_mutex_unlock(&serve->lock);

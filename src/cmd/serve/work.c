@@ -4,13 +4,14 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
 #include "cmd/serve/pyroscope.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "profile/read.h"
 #include "report/list.h"
 #include "series/timeline.h"
@@ -222,11 +223,16 @@ struct course {
 	struct cairn_arena arena;
 };
 
+static int64_t distance(const struct cairn_series *series, size_t point, int64_t id)
+{
+	return llabs(series->points[point].origin.time_ns / CAIRN_MILLISECOND_NS - id);
+}
+
 static size_t point_at(const struct cairn_series *series, int64_t id)
 {
 	size_t best = 0;
 	for (size_t i = 1; i < series->point_count; i++)
-		if (llabs(series->points[i].origin.time_ns / 1000000 - id) < llabs(series->points[best].origin.time_ns / 1000000 - id))
+		if (distance(series, i, id) < distance(series, best, id))
 			best = i;
 	return best;
 }
