@@ -279,26 +279,32 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 	return (struct cairn_bytes){"", 0};
 }
 
-/* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if the trailer has no name. */
-static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_trailer *trailer)
+/* Reads the names of the host's own heaps: NAMES maps the number of each to its string. */
+static void read_heap_names(struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_map *names)
+{
+	struct cairn_bytes value;
+	uint64_t heap;
+	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);)
+		if (cairn_text_decimal(&value, &heap) && cairn_text_take(&value, " ") && value.length)
+			*cairn_map_at(names, heap) = cairn_strings_add(&profile->strings, value);
+}
+
+/* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if NAMES does not have it. */
+static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_map *names)
 {
 	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
 	struct cairn_label labels[labels_most];
-	struct cairn_bytes value;
 	char number[24];
 	uint32_t key = cairn_profile_text(profile, "heap");
 	if (set.count >= sizeof labels / sizeof *labels || (set.count && profile->labels[set.first + set.count - 1].key == key))
 		return;
 	snprintf(number, sizeof number, "%llu", (unsigned long long)heap);
-	struct cairn_bytes name = cairn_bytes_of(number);
-	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);) {
-		uint64_t known;
-		if (cairn_text_decimal(&value, &known) && known == heap && cairn_text_take(&value, " ") && value.length)
-			name = value;
-	}
+	uint32_t name = cairn_map_get(names, heap);
+	if (name == CAIRN_NONE)
+		name = cairn_profile_text(profile, number);
 	if (set.count)
 		memcpy(labels, profile->labels + set.first, set.count * sizeof *labels);
-	labels[set.count] = (struct cairn_label){.key = key, .text = cairn_strings_add(&profile->strings, name)};
+	labels[set.count] = (struct cairn_label){.key = key, .text = name};
 	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
 }
 
@@ -399,7 +405,8 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	const struct cairn_read_options *options = &in->reader->options;
 	bool limited = options->older_us || options->younger_us;
 	bool by_class = (options->split_ages || options->split_sizes) && !options->at_peak;
-	struct cairn_map parts = {0};
+	struct cairn_map parts = {0}, heaps = {0};
+	read_heap_names(profile, trailer, &heaps);
 	profile->has_ages = true;
 	profile->as_slack = options->as_slack;
 	profile->as_fragmentation = options->as_fragmentation;
@@ -427,11 +434,12 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		if (listed && wanted)
 			add_live(in, sample, &live);
 		if (live.heap && of_stack)
-			label_heap(profile, sample, live.heap, trailer);
+			label_heap(profile, sample, live.heap, &heaps);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
 		profile->period = fmax(profile->period, (double)live.period);
 	}
 	cairn_map_free(&parts);
+	cairn_map_free(&heaps);
 	if (strays)
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name,
 				   strays);
