@@ -161,6 +161,19 @@ is $? 1 'an unknown option: exit code 1'
 like "$("$cairn" addr2line --help)" '*--exe FILE*' '--help'
 like "$("$cairn" addr2line -v)" '*cairn*' '--version'
 
+# Code that the linker removed is at address 0 in DWARF. So is the ELF header, which may be in the same segment as code.
+cat >removed.c <<'C'
+int x;
+#define R(a) x = x * a + a; if (x == a) x ^= a * 7;
+#define R8(a) R(a##1) R(a##2) R(a##3) R(a##4) R(a##5) R(a##6) R(a##7) R(a##8)
+#define R64(a) R8(a##1) R8(a##2) R8(a##3) R8(a##4) R8(a##5) R8(a##6) R8(a##7) R8(a##8)
+int kept(int a) { return a * 3 + x; }
+int main(int count, char **words) { return kept(count) + !words; }
+void removed(void) { R64(1) R64(2) R64(3) R64(4) R64(5) }
+C
+gcc -g -O1 -fno-inline -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code removed.c -o removed || broken 'the sample could not be linked'
+is "$("$cairn" addr2line -f -s -e removed "$(nm removed | sed -n 's/ T main//p')" | head -n 1)" main 'a function that was removed does not name another'
+
 # Symbols without a size, as hand-written assembly has them, reach to the next symbol or to the end of their section.
 cat >sizeless.s <<'S'
 .text
