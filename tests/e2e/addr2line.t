@@ -26,6 +26,8 @@ for options in '' -f -i -a -p -s '-f -i' '-a -f -p' '-a -f -i -p -s' '-f -C' '-a
 done
 same -e a.out -f "${addresses[0]}"
 same -f -j .text $(printf '%x ' $((0x${addresses[0]} - 0x$text)) $((0x${addresses[1]} - 0x$text)))
+same -a -f -j .text $(printf '%x ' $((0x${addresses[0]} - 0x$text)) $((0x${addresses[1]} - 0x$text)))
+same -a -f -j .init 0 1 100 200 1000 # beyond its end there is nothing
 is "$("$cairn" addr2line -f -i -a <list)" "$(gnu -f -i -a <list)" 'addresses from a file on standard input'
 is "$(cat list | "$cairn" addr2line -f -i)" "$(gnu -f -i <list)" 'from a pipe'
 is "$(printf '%s' "${addresses[0]}" | "$cairn" addr2line)" "$(gnu "${addresses[0]}")" 'a last line without an end'
@@ -160,6 +162,11 @@ like "$("$cairn" addr2line -j .nothing 1 2>&1)" '*no section .nothing*' 'a secti
 is $? 1 'an unknown option: exit code 1'
 like "$("$cairn" addr2line --help)" '*--exe FILE*' '--help'
 like "$("$cairn" addr2line -v)" '*cairn*' '--version'
+
+# A file of 32 bits has addresses of eight digits
+printf '.globl _start\n_start: nop\nret\n' >narrow.s
+as --32 -g -o narrow.o narrow.s && ld -m elf_i386 -o narrow narrow.o || broken 'the program of 32 bits could not be linked'
+same -a -f -e narrow "$(nm narrow | sed -n 's/ T _start//p')" 1234 ffffffff
 
 # Code that the linker removed is at address 0 in DWARF. So is the ELF header, which may be in the same segment as code.
 cat >removed.c <<'C'
