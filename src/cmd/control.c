@@ -4,9 +4,10 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
+#include "cmd/suffix.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
+#include "profile/kind.h"
 #include "profile/read.h"
 
 #include <ctype.h>
@@ -104,7 +105,8 @@ static int run_stats(const void *values, int count, char **operands)
 }
 
 /* Sends a command, whose answer goes to BODY, which the caller frees. */
-static bool send_command(const struct options *options, const char *name, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+static bool send_command(const struct options *options, const char *name, const char *path, struct cairn_buffer *body,
+			 struct cairn_error *error)
 {
 	struct cairn_target target;
 	*body = cairn_buffer(0);
@@ -163,7 +165,8 @@ static int run_gdump(const void *values, int count, char **operands)
 	if (!on)
 		cairn_print(stdout, "%s: no more dumps are written at new highs\n", operands[0]);
 	else if (strcmp(engine, "cairn") == 0)
-		cairn_print(stdout, "%s: the agent writes DATE.gdump.heap to %s at new highs of live memory, and keeps the folder's limits\n",
+		cairn_print(stdout,
+			    "%s: the agent writes DATE.gdump.heap to %s at new highs of live memory, and keeps the folder's limits\n",
 			    operands[0], strcmp(folder, ".") == 0 ? "its working folder" : folder);
 	else
 		cairn_print(stdout, "%s: jemalloc writes a dump at each new high of memory in use\n", operands[0]);
@@ -216,7 +219,7 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	if (good && profile.time_ns > 0)
 		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
 	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
-	    strcmp(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space") == 0)
+	    cairn_profile_value_kind(&profile, profile.default_value) == CAIRN_VALUE_LIVE_BYTES)
 		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
 	if (good && strcmp(profile.format, "pprof") == 0)
 		facts->ending = "pb.gz";
@@ -282,7 +285,7 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
 		return usage_one(count);
-	if (!cairn_ending_check("dump", options->output, NULL, &error))
+	if (!cairn_suffix_check("dump", options->output, NULL, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), false, target.url) : cairn_say_failure(&error);
@@ -305,7 +308,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("--for takes up to 1h, --frequency 1 to 10000");
-	if (!cairn_ending_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))
@@ -362,8 +365,9 @@ const struct cairn_command cairn_command_gdump = {
 	.name = "gdump",
 	.summary = "turn dumps at new highs of memory on or off",
 	.arguments = "TARGET on|off",
-	.detail = "With Cairn's engine, the agent writes them to its dump folder and keeps the folder's limits. jemalloc writes them to its\n"
-		  "prof_prefix, without limiting their number.",
+	.detail =
+		"With Cairn's engine, the agent writes them to its dump folder and keeps the folder's limits. jemalloc writes them to its\n"
+		"prof_prefix, without limiting their number.",
 	.groups = target_groups,
 	.options_size = sizeof(struct options),
 	.run = run_gdump,

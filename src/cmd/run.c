@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
+#include "cmd/suffix.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -253,7 +253,7 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (!cairn_ending_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";

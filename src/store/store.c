@@ -51,7 +51,7 @@ static struct cairn_store *open_store(const char *name, bool create, struct cair
 		return NULL;
 	}
 	const char *place = engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name;
-	struct cairn_engine_connection *connection = engine->open(place, create, error);
+	void *connection = engine->open(place, create, error);
 	if (!connection)
 		return NULL;
 	struct cairn_store *store = cairn_array_zero(1, sizeof *store);
@@ -177,7 +177,7 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		good = read_settings(store, error);
 		if (store->version == schema_version)
 			break;
-		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 100 * CAIRN_MILLISECOND_NS}, NULL);
 	}
 	return good;
 }

@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "base/time.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -125,7 +126,7 @@ void cairn_listen_tidy(const char *runtime)
 static void hold(int folder)
 {
 	for (int i = 0; i < 50 && flock(folder, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 10 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
 /* Without a folder, the socket has an abstract name, which anybody in the network namespace can connect to; the server checks who
