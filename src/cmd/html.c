@@ -6,7 +6,7 @@
 #include "cmd/rss/account.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "report/churn.h"
 #include "series/leaks.h"
 
@@ -163,7 +163,7 @@ const struct cairn_command cairn_command_html = {
 	.run = run,
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .picture = true,
-						   .endings = (const char *const[]){".html", ".htm", NULL},
+						   .suffixes = (const char *const[]){".html", ".htm", NULL},
 						   .prepare = prepare,
 						   .show = show},
 };

@@ -4,7 +4,7 @@
 
 #include "base/pattern.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
+#include "cmd/suffix.h"
 #include "report/head.h"
 #include "report/label.h"
 #include "symbol/wrapper.h"
@@ -237,8 +237,8 @@ static bool check_ending(const struct cairn_command *command, struct cairn_view_
 		setup->json = true;
 		return true;
 	}
-	bool any = command->view->bare && !command->view->endings;
-	return any || cairn_ending_check(command->name, setup->output, command->view->endings, error);
+	bool any = command->view->bare && !command->view->suffixes;
+	return any || cairn_suffix_check(command->name, setup->output, command->view->suffixes, error);
 }
 
 static bool check(const struct cairn_command *command, void *options, struct cairn_error *error)

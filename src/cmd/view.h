@@ -51,8 +51,8 @@ struct cairn_view_command {
 	bool (*check)(const void *options, struct cairn_error *error);
 	bool bare;    /* the output is a separate format: no head above it, and no JSON */
 	bool picture; /* the output is not for a terminal */
-	/* The file name endings for this output, ending with NULL; NULL for any. Reports also accept .json. */
-	const char *const *endings;
+	/* The file name suffixes for this output, ending with NULL; NULL for any. Reports also accept .json. */
+	const char *const *suffixes;
 	const char *without_errors; /* the format, if it cannot represent errors; else NULL */
 	/* Appends the report to OUT as text or, if JSON is not NULL, adds its members to the open object. */
 	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "dump/counts.h"
 #include "profile/filter.h"
+#include "profile/kind.h"
 #include "profile/live.h"
 #include "profile/maps.h"
 #include "profile/origin.h"
@@ -731,8 +732,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	free(in.pieces);
 	free(in.spares);
 	const struct cairn_read_options *options = &reader->options;
-	bool chosen = options->older_us || options->younger_us || profile->at_peak || profile->as_slack || profile->as_fragmentation ||
-		      profile->as_mapped;
+	bool chosen = options->older_us || options->younger_us || !cairn_profile_is_live(profile);
 	if (chosen && !profile->freed)
 		cairn_filter_empty(profile);
 
@@ -749,8 +749,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing",
 				   reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack &&
-	    !profile->as_fragmentation && !profile->as_mapped)
+	if (!chosen)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);
