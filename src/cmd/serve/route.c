@@ -235,7 +235,7 @@ static bool answer_get(struct cairn_serve *serve, struct cairn_exchange *exchang
 			cairn_response_header(response, "ETag", tree.tag);
 			return true;
 		}
-		return cairn_work_answer(response, tree.tag) || !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_TREE, NULL);
+		return cairn_packed_find(response, tree.tag) || !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_TREE, NULL);
 	}
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
 		if (is(request->path, tasks[i].path))

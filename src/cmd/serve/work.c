@@ -2,14 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/work.h"
 
-#include "base/array.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "base/unpack.h"
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
+#include "cmd/serve/packed.h"
 #include "cmd/serve/pyroscope.h"
 #include "page/series.h"
 #include "profile/read.h"
@@ -23,7 +22,6 @@ enum { threads = 4,
        slow_most = 2,
        jobs_most = 128,
        queries_most = 96, /* of them: a dashboard with many panels leaves room for pages */
-       trees_most = 12,
        node_most = 60000,
        cpu_seconds = 10,
        cpu_seconds_most = 60,
@@ -37,13 +35,6 @@ struct job {
 	char path[64];
 };
 
-/* A tree as it is sent, packed; freed with the last who sends it. */
-struct packed {
-	atomic_uint users;
-	size_t length;
-	char *data;
-};
-
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -54,70 +45,8 @@ static struct {
 	bool querying; /* one is */
 	struct job jobs[jobs_most];
 	size_t first, count;
-	struct {
-		char tag[CAIRN_WORK_TAG];
-		struct packed *packed;
-	} trees[trees_most];
-	size_t next_tree;
 	struct cairn_serve *serve;
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
-
-/* Packed trees. */
-
-static void release(void *owner)
-{
-	struct packed *packed = owner;
-	if (atomic_fetch_sub(&packed->users, 1) == 1) {
-		free(packed->data);
-		free(packed);
-	}
-}
-
-static void answer_packed(struct cairn_response *response, struct packed *packed, const char *tag)
-{
-	atomic_fetch_add(&packed->users, 1);
-	cairn_response_start(response, 200, "application/octet-stream");
-	response->content = (struct cairn_bytes){packed->data, packed->length};
-	response->owner = packed;
-	response->release = release;
-	cairn_response_header(response, "Content-Encoding", "gzip");
-	if (tag)
-		cairn_response_header(response, "ETag", tag);
-}
-
-static struct packed *pack(struct cairn_bytes bytes)
-{
-	struct packed *packed = cairn_array_zero(1, sizeof *packed);
-	atomic_store(&packed->users, 1);
-	packed->data = cairn_pack_gzip(bytes, &packed->length);
-	if (!packed->data)
-		cairn_out_of_memory(bytes.length);
-	return packed;
-}
-
-bool cairn_work_answer(struct cairn_response *response, const char *tag)
-{
-	bool found = false;
-	pthread_mutex_lock(&work.lock);
-	for (size_t i = 0; i < trees_most && !found; i++)
-		if (work.trees[i].packed && strcmp(work.trees[i].tag, tag) == 0) {
-			answer_packed(response, work.trees[i].packed, tag);
-			found = true;
-		}
-	pthread_mutex_unlock(&work.lock);
-	return found;
-}
-
-static void keep_tree(struct packed *packed, const char *tag)
-{
-	pthread_mutex_lock(&work.lock);
-	size_t at = work.next_tree++ % trees_most;
-	if (work.trees[at].packed)
-		release(work.trees[at].packed);
-	work.trees[at].packed = packed;
-	snprintf(work.trees[at].tag, sizeof work.trees[at].tag, "%s", tag);
-	pthread_mutex_unlock(&work.lock);
-}
 
 /* The point nearest to what the query says; the newest where it says nothing. */
 static int64_t nearest(const struct cairn_serve_process *process, const char *text)
@@ -195,9 +124,9 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 		cairn_page_write_blocks(&shown.view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
 	hide(job, &shown);
 	if (good) {
-		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, shown.tree.tag);
-		keep_tree(packed, shown.tree.tag);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed, shown.tree.tag);
+		cairn_packed_keep(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
 	return good;
@@ -423,9 +352,9 @@ static bool profile_cpu(struct job *job, struct cairn_error *error)
 	}
 	if (good) {
 		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
-		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, NULL);
-		release(packed);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed, NULL);
+		cairn_packed_release(packed);
 	}
 	cairn_view_free(&view);
 	cairn_profile_free(&profile);
@@ -549,7 +478,7 @@ static void *run(void *context)
 		while (!take_job(&job))
 			pthread_cond_wait(&work.more, &work.lock);
 		pthread_mutex_unlock(&work.lock);
-		char tag[CAIRN_WORK_TAG] = "";
+		char tag[CAIRN_PACKED_TAG] = "";
 		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
 			struct cairn_work_tree tree;
 			pthread_mutex_lock(&work.serve->lock);
@@ -559,7 +488,7 @@ static void *run(void *context)
 		}
 		if (atomic_load(&job.exchange->gone))
 			cairn_response_busy(&job.exchange->response, "nobody waits");
-		else if (!tag[0] || !cairn_work_answer(&job.exchange->response, tag))
+		else if (!tag[0] || !cairn_packed_find(&job.exchange->response, tag))
 			perform(&job);
 		if (job.process) {
 			pthread_mutex_lock(&work.serve->lock);
