@@ -2,14 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/work.h"
 
-#include "base/array.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "base/unpack.h"
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
+#include "cmd/serve/packed.h"
 #include "cmd/serve/pyroscope.h"
 #include "page/series.h"
 #include "profile/read.h"
@@ -23,7 +22,6 @@ enum { threads = 4,
        slow_most = 2,
        jobs_most = 128,
        queries_most = 96, /* of them: a dashboard with many panels leaves room for pages */
-       trees_most = 12,
        node_most = 60000,
        cpu_seconds = 10,
        cpu_seconds_most = 60,
@@ -37,13 +35,6 @@ struct job {
 	char path[64];
 };
 
-/* A tree as it is sent, packed; freed with the last who sends it. */
-struct packed {
-	atomic_uint users;
-	size_t length;
-	char *data;
-};
-
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -54,24 +45,8 @@ static struct {
 	bool querying; /* one is */
 	struct job jobs[jobs_most];
 	size_t first, count;
-	struct {
-		char tag[CAIRN_WORK_TAG];
-		struct packed *packed;
-	} trees[trees_most];
-	size_t next_tree;
 	struct cairn_serve *serve;
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
-
-/* Packed trees. */
-
-static void release(void *owner)
-{
-	struct packed *packed = owner;
-	if (atomic_fetch_sub(&packed->users, 1) == 1) {
-		free(packed->data);
-		free(packed);
-	}
-}
 
 void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree)
 {
@@ -81,50 +56,12 @@ void cairn_work_name(struct cairn_response *response, const struct cairn_work_tr
 	cairn_response_header(response, "X-Cairn-Dumps", dumps);
 }
 
-static void answer_packed(struct cairn_response *response, struct packed *packed, const struct cairn_work_tree *tree)
-{
-	atomic_fetch_add(&packed->users, 1);
-	cairn_response_start(response, 200, "application/octet-stream");
-	response->content = (struct cairn_bytes){packed->data, packed->length};
-	response->owner = packed;
-	response->release = release;
-	cairn_response_header(response, "Content-Encoding", "gzip");
-	if (tree)
-		cairn_work_name(response, tree);
-}
-
-static struct packed *pack(struct cairn_bytes bytes)
-{
-	struct packed *packed = cairn_array_zero(1, sizeof *packed);
-	atomic_store(&packed->users, 1);
-	packed->data = cairn_pack_gzip(bytes, &packed->length);
-	if (!packed->data)
-		cairn_out_of_memory(bytes.length);
-	return packed;
-}
-
 bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree)
 {
-	bool found = false;
-	pthread_mutex_lock(&work.lock);
-	for (size_t i = 0; i < trees_most && !found; i++)
-		if (work.trees[i].packed && strcmp(work.trees[i].tag, tree->tag) == 0) {
-			answer_packed(response, work.trees[i].packed, tree);
-			found = true;
-		}
-	pthread_mutex_unlock(&work.lock);
-	return found;
-}
-
-static void keep_tree(struct packed *packed, const char *tag)
-{
-	pthread_mutex_lock(&work.lock);
-	size_t at = work.next_tree++ % trees_most;
-	if (work.trees[at].packed)
-		release(work.trees[at].packed);
-	work.trees[at].packed = packed;
-	snprintf(work.trees[at].tag, sizeof work.trees[at].tag, "%s", tag);
-	pthread_mutex_unlock(&work.lock);
+	if (!cairn_packed_find(response, tree->tag))
+		return false;
+	cairn_work_name(response, tree);
+	return true;
 }
 
 /* The point nearest to what the query says; the newest where it says nothing. */
@@ -203,9 +140,10 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 		cairn_page_write_blocks(&shown.view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
 	hide(job, &shown);
 	if (good) {
-		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, &shown.tree);
-		keep_tree(packed, shown.tree.tag);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed);
+		cairn_work_name(&job->exchange->response, &shown.tree);
+		cairn_packed_keep(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
 	return good;
@@ -431,9 +369,9 @@ static bool profile_cpu(struct job *job, struct cairn_error *error)
 	}
 	if (good) {
 		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
-		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, NULL);
-		release(packed);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed);
+		cairn_packed_release(packed);
 	}
 	cairn_view_free(&view);
 	cairn_profile_free(&profile);

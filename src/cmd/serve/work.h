@@ -1,18 +1,17 @@
-/* work.h - trees that were made lately, so that a hundred pages cost as much as one.
+/* work.h - which tree a request is for.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_WORK_H
 #define CAIRN_CMD_SERVE_WORK_H
 
+#include "cmd/serve/packed.h"
 #include "cmd/serve/serve.h"
-
-enum { CAIRN_WORK_TAG = 224 };
 
 /* Which tree a request is for: the tag that no other has, in quotes as HTTP wants it, and the points behind it. False where there is no
  * dump. Under serve->lock. */
 struct cairn_work_tree {
 	int64_t at, base; /* base is 0 for none */
 	char value[40];
-	char tag[CAIRN_WORK_TAG];
+	char tag[CAIRN_PACKED_TAG];
 };
 bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_bytes query, struct cairn_work_tree *tree);
 
