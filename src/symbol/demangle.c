@@ -24,7 +24,7 @@ enum { longest_parsed = 4096 };
 enum {
 	deepest = 2048,	      /* levels of a tree; libiberty prints half as many */
 	most_parts = 1 << 16, /* of a tree, with everything that is referred to counted again each time */
-	most_copies = 1 << 14, /* templates times references to template parameters: libiberty has room for all on the stack, 16 bytes each */
+	most_copies = 1 << 14, /* templates times references to template parameters: each has 16 bytes on libiberty's stack */
 	most_conversions = 16, /* template arguments of parameters, each of which may be parsed twice in a conversion operator */
 };
 
@@ -52,7 +52,8 @@ struct tree {
 
 static uint32_t measure(struct tree *tree, const struct demangle_component *component, unsigned depth);
 
-static uint32_t measure_both(struct tree *tree, const struct demangle_component *left, const struct demangle_component *right, unsigned depth)
+static uint32_t measure_both(struct tree *tree, const struct demangle_component *left, const struct demangle_component *right,
+			     unsigned depth)
 {
 	uint32_t parts = measure(tree, left, depth + 1);
 	return parts < most_parts ? parts + measure(tree, right, depth + 1) : most_parts;
