@@ -1,6 +1,7 @@
 /* attach.c - `cairn attach` and `cairn detach`: an agent for a process that runs already, and its end.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/attach/check.h"
@@ -37,7 +38,7 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
-	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
 	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
@@ -53,7 +54,7 @@ static const struct cairn_option_group no_groups[] = {{0}};
 
 static void pause_ms(long milliseconds)
 {
-	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
 /* The settings that the agent is given. */
@@ -94,12 +95,14 @@ struct work {
 	off_t attach_offset; /* of `cairn_attached` in it */
 	int64_t held_ns;
 	unsigned calls;
+	bool filtered;     /* threads with a seccomp filter may be used */
 	bool only_waiting; /* nothing is started but the agent of a forked child that waits */
 	bool waits; /* the process will load the library, but has not */
 };
 
 static bool call(struct work *work, struct cairn_injection *injection, struct cairn_error *error)
 {
+	injection->filtered = work->filtered;
 	bool done = cairn_inject(&work->subject, injection, error);
 	work->waits = injection->waits;
 	if (!done)
@@ -155,19 +158,6 @@ static int find_memfd(int pid)
 	return found;
 }
 
-static bool write_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t part = write(descriptor, bytes.data, bytes.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		bytes = cairn_bytes_skip(bytes, (size_t)part);
-	}
-	return true;
-}
-
 /* The library into the process's memfd, with `cairn_attached` filled in. */
 static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 {
@@ -183,7 +173,8 @@ static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 	work->attach.descriptor = number + 1;
 	work->attach_offset = (off_t)offset;
 	int descriptor = open_memfd(work->pid, number);
-	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && write_all(descriptor, work->library.bytes) &&
+	struct cairn_bytes rest = work->library.bytes;
+	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && cairn_descriptor_write_all(descriptor, &rest) &&
 		       pwrite(descriptor, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach;
 	if (!written)
 		cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
@@ -381,7 +372,7 @@ static bool attach(struct work *work, struct cairn_error *error)
 
 static bool await_agent(struct work *work, const char *name, struct cairn_target *target, struct cairn_error *error)
 {
-	int64_t now = cairn_clock_ns(), until = now + ready_ms * (int64_t)1000000, look = now + look_ms * (int64_t)1000000;
+	int64_t now = cairn_clock_ns(), until = now + ready_ms * CAIRN_MILLISECOND_NS, look = now + look_ms * CAIRN_MILLISECOND_NS;
 	for (; (now = cairn_clock_ns()) < until; pause_ms(10)) {
 		if (cairn_target_find(target, name, NULL, error))
 			return true;
@@ -389,7 +380,7 @@ static bool await_agent(struct work *work, const char *name, struct cairn_target
 			continue;
 		if (has_failed(work, error))
 			return false;
-		look = now + look_ms * (int64_t)1000000;
+		look = now + look_ms * CAIRN_MILLISECOND_NS;
 	}
 	return false;
 }
@@ -403,9 +394,9 @@ static int report(struct work *work, const struct options *options, const char *
 	char engine[40] = "", state[40] = "", problem[300] = "";
 	if (!await_agent(work, name, &target, &error) || !cairn_target_ask(&target, "GET", "/cairn/status", &status, &error))
 		return cairn_say_failure(&error);
-	cairn_target_field(cairn_buffer_bytes(&status), "engine", engine, sizeof engine);
+	cairn_target_field(cairn_buffer_bytes(&status), "engine.name", engine, sizeof engine);
 	cairn_target_field(cairn_buffer_bytes(&status), "state", state, sizeof state);
-	cairn_target_field(cairn_buffer_bytes(&status), "problem", problem, sizeof problem);
+	cairn_target_field(cairn_buffer_bytes(&status), "why", problem, sizeof problem);
 	cairn_buffer_free(&status);
 	if (!options->quiet && work->calls)
 		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name,
@@ -435,15 +426,17 @@ static int run_attach(const void *values, int count, char **operands)
 	struct cairn_target target;
 	struct cairn_error error;
 	if (count != 1)
-		return usage("missing PID: cairn attach [options] PID");
+		return cairn_say_not_one(count, "PID", "cairn attach [options] PID");
 	if (!pid_of(operands[0])) {
 		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
 		return cairn_say_failure(&error);
 	}
-	if (!cairn_program_settings_are_good(options->engine, options->token, &error))
+	struct cairn_program_settings settings = {options->engine, options->token, options->listen, options->budget};
+	if (!cairn_program_settings_are_good(&settings, &error))
 		return usage(error.text);
 	static struct work work;
-	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting};
+	/* Where the agent waits, it has come through the filter with the fork. */
+	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered || options->waiting};
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)
@@ -452,7 +445,7 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
 	}
-	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, options->filtered, &error) ||
+	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, work.filtered, &error) ||
 	    !attach(&work, &error))
 		return cairn_say_failure(&error);
 	return report(&work, options, operands[0]);
@@ -466,13 +459,13 @@ static int run_detach(const void *values, int count, char **operands)
 	struct cairn_buffer body = {0};
 	(void)values;
 	if (count != 1)
-		return usage("missing TARGET: a PID or the socket of an agent");
+		return cairn_say_not_one(count, "TARGET", "a PID or the socket of an agent");
 	if (!cairn_target_find(&target, operands[0], NULL, &error) || !cairn_target_ask(&target, "POST", "/cairn/detach", &body, &error)) {
 		cairn_buffer_free(&body);
 		return cairn_say_failure(&error);
 	}
 	cairn_buffer_free(&body);
-	for (int64_t until = cairn_clock_ns() + detach_ms * (int64_t)1000000; cairn_target_find(&target, operands[0], NULL, &error);
+	for (int64_t until = cairn_clock_ns() + detach_ms * CAIRN_MILLISECOND_NS; cairn_target_find(&target, operands[0], NULL, &error);
 	     pause_ms(10))
 		if (cairn_clock_ns() > until)
 			return cairn_say_error("the agent has not ended within 10 s");

@@ -30,7 +30,7 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_fail_usage(&error, "usage: cairn store init STORE; a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 		return cairn_say_failure(&error);
 	}
-	struct cairn_store *store = cairn_store_open(operands[1], &error);
+	struct cairn_store *store = cairn_store_create(operands[1], &error);
 	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &options->keep_days : NULL, &error) &&
 		    cairn_store_check(store, &error);
 	cairn_store_close(store);

@@ -38,7 +38,7 @@ struct cairn_leaks {
 	double hours;                    /* from the first point to the last */
 	double observed_hours;           /* time for which the newest dump knows the ages of objects; 0 if it does not */
 	double longest_hours;            /* the longest ordinary lifetime in that dump */
-	/* The growth of the service: the trend of the total, or the sum of the rows if that is more exact; 0 if nothing grows. */
+	/* The growth of the service: that of the rows that grow, plus that of the rest if it grows; 0 if nothing grows. */
 	double forecast_per_hour, forecast_error;
 };
 
@@ -64,6 +64,13 @@ static inline struct cairn_bytes cairn_leak_name(const struct cairn_leaks *leaks
 static inline size_t cairn_leak_depth(const struct cairn_leaks *leaks, const struct cairn_leak *leak)
 {
 	return leaks->paths.paths.items[leak->path].depth - leak->above;
+}
+
+/* The name of the frame that LEAK is about; a path without any has none of its own. */
+static inline struct cairn_bytes cairn_leak_title(const struct cairn_leaks *leaks, const struct cairn_view *view,
+						  const struct cairn_leak *leak)
+{
+	return cairn_leak_depth(leaks, leak) ? cairn_leak_name(leaks, view, leak, 0) : cairn_bytes_of("[no stack]");
 }
 
 #endif

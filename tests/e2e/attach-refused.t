@@ -56,6 +56,54 @@ refuses "strict seccomp" "*may only read and write*"
 refuses "and --filtered does not help there" "*may only read and write*" --filtered
 end
 
+# A filter of one thread's own, which kills the process: that thread waits in read(), and would suit best otherwise.
+cat >"$scratch/worker.c" <<'C'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int ends[2];
+static void *work(void *strict)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, code};
+	char c;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, strict ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER, &program);
+	while (read(ends[0], &c, 1) >= 0)
+		;
+	return NULL;
+}
+int main(int count, char **arguments)
+{
+	pthread_t thread;
+	pipe(ends);
+	pthread_create(&thread, NULL, work, count > 1 ? arguments : NULL);
+	for (;;)
+		pause();
+}
+C
+$cc -w -o "$scratch/worker" "$scratch/worker.c" -pthread
+run "$scratch/worker"
+has_thread() { grep -qs "^Seccomp:.$1" /proc/"$pid"/task/*/status; }
+wait_for 10 has_thread 2
+is "$(grep -c 'Seccomp:.0' "/proc/$pid/status")" 1 "the main thread has no filter"
+refuses "a thread with a filter of its own" "*filters its system calls (seccomp)*cairn attach --filtered $pid"
+like "$("$cairn" doctor "$pid" 2>&1)" "*its system calls are filtered (seccomp)*" "doctor sees the thread's filter"
+end
+run "$scratch/worker" strict
+wait_for 10 has_thread 1
+refuses "a thread in strict mode, even with --filtered" "*may only read and write*" --filtered
+end
+
 python3 -c 'import os, time
 if os.fork() == 0: os._exit(0)
 time.sleep(100)' &

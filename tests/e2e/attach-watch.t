@@ -31,10 +31,46 @@ CAIRN_TOKEN=other timeout 60 "$cairn" watch --attach --listen "127.0.0.1:$port" 
 is "$(asked) $(asked -H 'Authorization: Bearer other')" "401 200" "or of CAIRN_TOKEN"
 end
 for wrong in "--engine nothing --attach" "--token a,b --attach --listen 127.0.0.1:1" "--period 1K" \
-	"--engine cairn" "--budget 1%" "--listen 127.0.0.1:1"; do
+	"--engine cairn" "--budget 1%" --filtered "--listen 127.0.0.1:1"; do
 	"$cairn" watch $wrong --once 1 >"$scratch/log" 2>&1
 	is "$? $(wc -l <"$scratch/log")" "2 1" "a usage error: $wrong"
 done
+
+# A process with a seccomp filter, as in every container with the default profile of Docker or Kubernetes.
+cat >"$scratch/filter.py" <<'P'
+import ctypes, os, struct, sys, time
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+allow_all = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+libc, program = ctypes.CDLL(None), Program(1, ctypes.addressof(allow_all))
+if "fork" in sys.argv and os.fork():
+    os.wait()
+    sys.exit()
+libc.prctl(38, 1, 0, 0, 0)
+libc.prctl(22, 2, ctypes.byref(program), 0, 0)
+time.sleep(1000)
+P
+python3 "$scratch/filter.py" &
+pid=$!
+children+=("$pid")
+wait_for 10 grep -q '^Seccomp:.2' "/proc/$pid/status"
+timeout 60 "$cairn" watch --attach --once --folder "$scratch/filtered" "$pid" >"$scratch/log" 2>&1
+like "$? $(cat "$scratch/log")" "1 *filters its system calls (seccomp)*--filtered*" "a process with a filter is refused"
+timeout 60 "$cairn" watch --attach --filtered --once --folder "$scratch/filtered" "$pid" >"$scratch/log" 2>&1
+is "$? $(ls "$scratch/filtered" | grep -c 'start.heap$')" "0 1" "and attached to with --filtered"
+end
+
+# In a child that a service forks, the agent waits. Its filter does not keep it from being started: it is there already.
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:1G python3 "$scratch/filter.py" fork &
+parent=$!
+children+=("$parent")
+has_child() { pid=$(pgrep -P "$parent") && grep -q '^Seccomp:.2' "/proc/$pid/status"; }
+wait_for 10 has_child
+children+=("$pid")
+timeout 60 "$cairn" attach --waiting "$pid" >"$scratch/log" 2>&1
+like "$? $(cat "$scratch/log")" "0 $pid: attached*" "a waiting agent is started in a child with a filter"
+kill -9 "$pid" "$parent"
+wait "$parent" 2>/dev/null
 
 # A service that comes, goes and comes again, under a name of its own.
 cp "$scratch/target" "$scratch/cairn-attach-me"

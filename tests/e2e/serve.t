@@ -108,6 +108,7 @@ is "$(python3 -c 'import json; b = json.load(open("bill.json"))["bill"]; print(b
 like "$(get /api/health)" '*"status":{*"engine"*' 'health has the status of the agent'
 is "$(get /api/churn | field rows.0.name)" render_answer 'churn has what is freed again'
 is "$(get '/api/source?function=remember_session' | field routines.0.name)" remember_session 'a function has its source'
+is "$(get '/api/source?function=remember_session' | field routines.0.found)" True 'a process of the same user has it from where the compiler found it'
 is "$(code '/api/source?function=nothing_like_it')" 503 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
 
@@ -469,6 +470,119 @@ is "$(get /api/processes | python3 -c 'import json, sys; print(sorted(p["process
 	'then each has its own key'
 kill -INT $server
 wait $server
+
+# A dump that is read while it is written is no process of its own, and comes when it is whole.
+mkdir written
+python3 - <<'EOF'
+stacks = "".join("@ 0x%x 0x2001\n  t*: 1: 100 [0: 0]\n" % (4096 + i) for i in range(200))
+with open("whole", "w") as out:
+    out.write("heap_v2/1\n  t*: 200: 20000 [0: 0]\n" + stacks + "\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid 300\n# cairn executable /usr/bin/writer\n")
+    out.write("# cairn start 1700000000.0\n# cairn time 1700000500.0\n# cairn end\n")
+EOF
+serve written
+exec 8>written/slow.heap
+head -c 3000 whole >&8
+sleep 1.5 # several looks at the folder come in this time
+tail -c +3001 whole | head -c 2000 >&8
+sleep 1.5
+tail -c +5001 whole >&8
+exec 8>&-
+holds 'a dump that is written slowly is shown when it is whole' wait_for 30 dumps_are 1
+is "$(get /api/processes | python3 -c 'import json, sys; print([(p["program"], p["pid"], p["dumps"], p["total"]) for p in json.load(sys.stdin)["processes"]])')" \
+	"[('writer', 300, 1, 20000)]" 'and leaves nothing else behind'
+head -c 3000 whole >written/cut.heap
+touch -d '-1 hour' written/cut.heap
+holds 'one that is cut for good is shown as far as it goes' wait_for 30 entries '[1, 1]'
+kill -INT $server
+wait $server
+
+# More processes than there is room for: those that have ended, or have long written nothing, make room.
+mkdir many
+many() { # many FIRST LAST TIME: a dump each of processes of these numbers
+	python3 - "$@" <<'EOF'
+import os, sys
+first, last, time = map(int, sys.argv[1:])
+for pid in range(first, last + 1):
+    with open("many/.part", "w") as out:
+        out.write("heap_v2/1\n  t*: 1: 10 [0: 0]\n@ 0x1001 0x2001\n  t*: 1: 10 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid %d\n" % pid)
+        out.write("# cairn executable /usr/bin/many\n# cairn start 1700000000.0\n# cairn time %d.0\n# cairn end\n" % (time + pid))
+    os.rename("many/.part", "many/%d.heap" % pid)
+EOF
+}
+listed() { # listed: how many are listed, how many are not, and whether process $1 is among those that are
+	get /api/processes | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+print(len(r["processes"]), r["unlisted_processes"], int(sys.argv[1]) in [p["pid"] for p in r["processes"]])' "$1"
+}
+listed_is() { [ "$(listed "$1")" = "$2" ]; }
+many 1 260 1700000000
+serve many
+wait_for 6 listed_is 0 '256 4 False'
+is "$(listed 0)" '256 4 False' 'of 260 processes 256 are listed, and the page is told how many are not'
+many 301 301 1700000200
+wait_for 6 listed_is 301 '256 5 False'
+is "$(listed 301)" '256 5 False' 'those that go on make no room'
+many 302 302 1700007000
+wait_for 6 listed_is 302 '256 6 True'
+is "$(listed 302)" '256 6 True' 'one that has written nothing for an hour does'
+rm many/301.heap
+wait_for 6 listed_is 302 '256 5 True'
+is "$(listed 302)" '256 5 True' 'and what is no longer in the folder is forgotten'
+is "$(code /api/tree)" 200 'all of which leaves the others alone'
+kill -INT $server
+wait $server
+
+# A dump names source files; what is shown of them lies below --source-path, whatever the dump says.
+mkdir -p sourced code/src outside
+echo 'int inside;' >code/src/a.c
+echo 'int secret;' >outside/secret.c
+ln -s ../../outside code/src/link
+ln -s a.c code/src/b.c
+truncate -s 17M code/src/large.c
+mkfifo code/src/pipe.c
+python3 "$root/tests/e2e/make-sourced.py" sourced/one.pb.gz /build/src/a.c /build/src/b.c /etc/passwd ../../outside/secret.c /build/../outside/secret.c src/link/secret.c \
+	"$scratch/outside/secret.c" outside/secret.c src/large.c src/pipe.c /proc/self/environ ..
+sourced() { # sourced NUMBER: what is shown of the file of that number
+	get "/api/source?function=at$1" | python3 -c 'import json, sys; r = json.load(sys.stdin)["routines"][0]; print(r["found"], r["lines"][0].get("code"))'
+}
+serve --source-path "$scratch/code" sourced
+wait_for 30 dumps_are 1
+is "$(sourced 0) $(sourced 1)" 'True int inside; True int inside;' 'source files below --source-path are found'
+for i in 2 3 4 5 6 7 8 9 10 11; do
+	is "$(sourced $i)" 'False None' "others are not, by an absolute path, by .., through a link, no file or too large: at$i"
+done
+kill -INT $server
+wait $server
+serve sourced
+wait_for 30 dumps_are 1
+is "$(sourced 6) $(sourced 7) $(sourced 2)" 'False None False None False None' 'and without --source-path none is, not even in the current folder'
+kill -INT $server
+wait $server
+serve --source-path / sourced
+wait_for 30 dumps_are 1
+is "$(sourced 10) $(sourced 11)" 'False None False None' 'nor are those of the kernel, where everything is allowed'
+kill -INT $server
+wait $server
+
+# A process of another user may have been made to name any file.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$scratch"
+	setpriv --reuid=65534 --regid=65534 --clear-groups ./leaky 300 >/dev/null 2>&1 &
+	pid=$!
+	children+=($pid)
+	"$cairn" attach -q --period 32K $pid
+	for path in "" "$root"; do
+		serve --every 300ms ${path:+--source-path "$path"} $pid
+		wait_for 30 dumps_are 2
+		named() { get '/api/source?function=remember_session' | field routines.0.found | grep -qx "$1"; }
+		holds "the source of a process of another user is $([ -n "$path" ] && echo 'shown from below --source-path' || echo 'not shown')" wait_for 30 named "$([ -n "$path" ] && echo True || echo False)"
+		kill -INT $server
+		wait $server
+	done
+	kill -KILL $pid
+else
+	skip 'a process of another user' 'it takes root and setpriv'
+fi
 
 # A process without an agent, and the request that attaches to it.
 ./leaky 300 >/dev/null 2>&1 &

@@ -18,14 +18,16 @@
 #if defined(__x86_64__)
 enum { own_machine = EM_X86_64 };
 static const char own_name[] = "x86_64";
-#else
+#elif defined(__aarch64__)
 enum { own_machine = EM_AARCH64 };
 static const char own_name[] = "aarch64";
+#else
+#error "cairn attach knows x86_64 and aarch64"
 #endif
 
 static bool check_state(int pid, bool filtered, struct cairn_error *error)
 {
-	char state[32], tracer[32], seccomp[32];
+	char state[32], tracer[32];
 	if (!cairn_subject_line(pid, "status", "State:", state, sizeof state))
 		return cairn_fail(error, "no process %d", pid);
 	if (state[0] == 'Z' || state[0] == 'X')
@@ -34,10 +36,11 @@ static bool check_state(int pid, bool filtered, struct cairn_error *error)
 		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach when that has ended", pid, tracer);
 	if (state[0] == 'T' || state[0] == 't')
 		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' lets it go on", pid, pid);
-	if (cairn_subject_line(pid, "status", "Seccomp:", seccomp, sizeof seccomp) && atoi(seccomp) == 1)
+	enum cairn_subject_seccomp seccomp = cairn_subject_seccomp(pid);
+	if (seccomp == CAIRN_SECCOMP_STRICT)
 		return cairn_fail(error, "process %d may only read and write (seccomp strict mode), so that nothing can be loaded into it",
 				  pid);
-	if (!filtered && atoi(seccomp) == 2)
+	if (!filtered && seccomp == CAIRN_SECCOMP_FILTER)
 		return cairn_fail(
 			error,
 			"process %d filters its system calls (seccomp), and a filter that kills would end it; if it allows those that "

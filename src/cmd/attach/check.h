@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* False with the reason, and the line that would change it where there is one. FILTERED: a
- * seccomp filter is known to allow what is needed. */
+/* False with the reason, and the line that would change it where there is one. FILTERED: a seccomp filter, of
+ * whichever threads, is known to allow what is needed: the agent's code runs on all of them. */
 bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error);
 
 #endif

@@ -22,6 +22,7 @@ struct cairn_injection {
 	uint64_t describe; /* a function that is called for the reason where the result is 0, such as dlerror; 0 for none */
 	uint64_t result;
 	char description[256];
+	bool filtered;   /* threads with a seccomp filter may be borrowed: it allows what is needed */
 	int64_t held_ns; /* for how long the thread was held */
 	bool waits;      /* the call has begun and did not return in time: it will be made, on a thread of its own */
 };

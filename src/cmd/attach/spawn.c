@@ -75,6 +75,8 @@ static void list_arguments(struct cairn_buffer *text, char *arguments[arguments_
 		cairn_buffer_format(text, "--listen=%s%c", settings->listen, 0);
 	if (settings->budget)
 		cairn_buffer_format(text, "--budget=%s%c", settings->budget, 0);
+	if (settings->filtered)
+		cairn_buffer_format(text, "--filtered%c", 0);
 	if (settings->only_waiting)
 		cairn_buffer_format(text, "--waiting%c", 0);
 	cairn_buffer_format(text, "%d%c", pid, 0);

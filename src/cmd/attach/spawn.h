@@ -12,6 +12,7 @@ struct cairn_attach_settings {
 	uint64_t period;
 	const char *engine, *listen, *budget;
 	const char *token; /* passed on in the environment: everybody may read the arguments of a command */
+	bool filtered;     /* also where system calls are filtered (seccomp) */
 	bool only_waiting; /* only the agent of a forked child that waits is started, with the settings that it has */
 };
 

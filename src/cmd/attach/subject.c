@@ -5,8 +5,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cmd/attach/haste.h"
+#include "cmd/attach/priority.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,31 @@ bool cairn_subject_line(int pid, const char *name, const char *key, char *out, s
 		}
 	cairn_file_close(&file);
 	return found;
+}
+
+enum cairn_subject_seccomp cairn_subject_thread_seccomp(int pid, int tid)
+{
+	char name[40], mode[32];
+	snprintf(name, sizeof name, "task/%d/status", tid);
+	if (!cairn_subject_line(pid, name, "Seccomp:", mode, sizeof mode))
+		return CAIRN_SECCOMP_NONE;
+	return mode[0] == '1' ? CAIRN_SECCOMP_STRICT : mode[0] == '2' ? CAIRN_SECCOMP_FILTER : CAIRN_SECCOMP_NONE;
+}
+
+enum cairn_subject_seccomp cairn_subject_seccomp(int pid)
+{
+	char path[64];
+	enum cairn_subject_seccomp strictest = CAIRN_SECCOMP_NONE;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		int tid = atoi(entry->d_name);
+		enum cairn_subject_seccomp mode = tid > 0 ? cairn_subject_thread_seccomp(pid, tid) : CAIRN_SECCOMP_NONE;
+		strictest = mode > strictest ? mode : strictest;
+	}
+	if (folder)
+		closedir(folder);
+	return strictest;
 }
 
 static bool starts(const char *text, const char *with)
@@ -178,9 +204,9 @@ bool cairn_subject_open(struct cairn_subject *subject, int pid, struct cairn_err
 	cairn_path_take_deleted(&name);
 	program[name.length] = 0;
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	cairn_haste_begin();
+	cairn_priority_raise();
 	bool read = cairn_file_read(&maps, path, error);
-	cairn_haste_end();
+	cairn_priority_restore();
 	if (!read)
 		return false;
 	read_maps(subject, maps.bytes, program);
@@ -221,7 +247,7 @@ const struct cairn_subject_module *cairn_subject_find(const struct cairn_subject
 size_t cairn_subject_read(const struct cairn_subject *subject, uint64_t address, void *out, size_t size)
 {
 	size_t done = 0;
-	cairn_haste_begin();
+	cairn_priority_raise();
 	while (done < size) {
 		ssize_t part = pread(subject->memory, (char *)out + done, size - done, (off_t)(address + done));
 		if (part < 0 && errno == EINTR)
@@ -230,15 +256,15 @@ size_t cairn_subject_read(const struct cairn_subject *subject, uint64_t address,
 			break;
 		done += (size_t)part;
 	}
-	cairn_haste_end();
+	cairn_priority_restore();
 	return done;
 }
 
 bool cairn_subject_write(const struct cairn_subject *subject, uint64_t address, const void *bytes, size_t size)
 {
-	cairn_haste_begin();
+	cairn_priority_raise();
 	ssize_t written = pwrite(subject->memory, bytes, size, (off_t)address);
-	cairn_haste_end();
+	cairn_priority_restore();
 	return written == (ssize_t)size;
 }
 

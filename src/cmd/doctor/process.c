@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/attach/check.h"
+#include "cmd/attach/subject.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
 #include "process/clock.h"
@@ -165,11 +166,6 @@ void cairn_check_limits(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	}
 }
 
-static bool status_has(const struct cairn_diagnosis *diagnosis, const char *text)
-{
-	return diagnosis->status.length > 0 && memmem(diagnosis->status.data, diagnosis->status.length, text, strlen(text)) != NULL;
-}
-
 /* How close the process is to its memory limit, and whether its group has reached it before. */
 void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
@@ -204,7 +200,7 @@ void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 
 void cairn_check_sandbox(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	if (!status_has(diagnosis, "\nSeccomp:\t2") && !status_has(diagnosis, "\nSeccomp:\t1"))
+	if (!diagnosis->pid || cairn_subject_seccomp(diagnosis->pid) == CAIRN_SECCOMP_NONE)
 		return;
 	if (diagnosis->has_agent)
 		cairn_finding_say(finding, CAIRN_RIGHT, "its system calls are filtered (seccomp), and the agent still answers");

@@ -4,7 +4,10 @@
 #define CAIRN_CMD_FLEET_ANSWER_H
 
 #include "base/json.h"
+#include "base/time.h"
 #include "cmd/fleet/question.h"
+
+#include <assert.h>
 
 struct cairn_fleet_answer_options {
 	struct cairn_fleet_options fleet;
@@ -35,13 +38,14 @@ void cairn_fleet_answer_time(struct cairn_buffer *out, int64_t time_ns);
 
 static inline const struct cairn_store_point *cairn_store_last(const struct cairn_store_process *process)
 {
+	assert(process->point_count > 0);
 	return &process->points[process->point_count - 1];
 }
 
 /* The time of a point as JSON has it: seconds, to the millisecond. */
 static inline double cairn_fleet_answer_seconds(int64_t time_ns)
 {
-	return (double)(time_ns / 1000000) / 1000;
+	return (double)(time_ns / CAIRN_MILLISECOND_NS) / 1000;
 }
 
 /* The questions. */

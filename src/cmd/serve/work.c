@@ -4,13 +4,14 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
 #include "cmd/serve/pyroscope.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "profile/read.h"
 #include "report/list.h"
 #include "series/timeline.h"
@@ -21,6 +22,7 @@
 enum { threads = 4,
        slow_most = 2,
        jobs_most = 128,
+       queries_most = 96, /* of them: a dashboard with many panels leaves room for pages */
        trees_most = 12,
        node_most = 60000,
        cpu_seconds = 10,
@@ -48,6 +50,8 @@ static struct {
 	pthread_t threads[threads];
 	unsigned started;
 	unsigned slow; /* jobs that wait for a process */
+	unsigned queries; /* to the store, with the one that is being answered */
+	bool querying; /* one is */
 	struct job jobs[jobs_most];
 	size_t first, count;
 	struct {
@@ -69,7 +73,15 @@ static void release(void *owner)
 	}
 }
 
-static void answer_packed(struct cairn_response *response, struct packed *packed, const char *tag)
+void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree)
+{
+	char dumps[48];
+	snprintf(dumps, sizeof dumps, "%lld %lld", (long long)tree->at, (long long)tree->base);
+	cairn_response_header(response, "ETag", tree->tag);
+	cairn_response_header(response, "X-Cairn-Dumps", dumps);
+}
+
+static void answer_packed(struct cairn_response *response, struct packed *packed, const struct cairn_work_tree *tree)
 {
 	atomic_fetch_add(&packed->users, 1);
 	cairn_response_start(response, 200, "application/octet-stream");
@@ -77,8 +89,8 @@ static void answer_packed(struct cairn_response *response, struct packed *packed
 	response->owner = packed;
 	response->release = release;
 	cairn_response_header(response, "Content-Encoding", "gzip");
-	if (tag)
-		cairn_response_header(response, "ETag", tag);
+	if (tree)
+		cairn_work_name(response, tree);
 }
 
 static struct packed *pack(struct cairn_bytes bytes)
@@ -91,13 +103,13 @@ static struct packed *pack(struct cairn_bytes bytes)
 	return packed;
 }
 
-bool cairn_work_answer(struct cairn_response *response, const char *tag)
+bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree)
 {
 	bool found = false;
 	pthread_mutex_lock(&work.lock);
 	for (size_t i = 0; i < trees_most && !found; i++)
-		if (work.trees[i].packed && strcmp(work.trees[i].tag, tag) == 0) {
-			answer_packed(response, work.trees[i].packed, tag);
+		if (work.trees[i].packed && strcmp(work.trees[i].tag, tree->tag) == 0) {
+			answer_packed(response, work.trees[i].packed, tree);
 			found = true;
 		}
 	pthread_mutex_unlock(&work.lock);
@@ -192,7 +204,7 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 	hide(job, &shown);
 	if (good) {
 		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, shown.tree.tag);
+		answer_packed(&job->exchange->response, packed, &shown.tree);
 		keep_tree(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
@@ -211,11 +223,16 @@ struct course {
 	struct cairn_arena arena;
 };
 
+static int64_t distance(const struct cairn_series *series, size_t point, int64_t id)
+{
+	return llabs(series->points[point].origin.time_ns / CAIRN_MILLISECOND_NS - id);
+}
+
 static size_t point_at(const struct cairn_series *series, int64_t id)
 {
 	size_t best = 0;
 	for (size_t i = 1; i < series->point_count; i++)
-		if (llabs(series->points[i].origin.time_ns / 1000000 - id) < llabs(series->points[best].origin.time_ns / 1000000 - id))
+		if (distance(series, i, id) < distance(series, best, id))
 			best = i;
 	return best;
 }
@@ -298,6 +315,11 @@ static bool list_source(struct job *job, struct cairn_error *error)
 	}
 	pattern[length++] = '$';
 	pattern[length] = 0;
+	struct cairn_serve_process *process = job->process;
+	struct cairn_source_search search = {.folders = process->serve->options->source_path};
+	pthread_mutex_lock(&process->serve->lock);
+	search.confined = !process->own;
+	pthread_mutex_unlock(&process->serve->lock);
 	struct cairn_pattern *compiled = cairn_pattern_compile(pattern, error);
 	bool good = compiled != NULL;
 	if (good) {
@@ -310,7 +332,7 @@ static bool list_source(struct job *job, struct cairn_error *error)
 			struct cairn_json json = cairn_json(&response->body);
 			cairn_json_open(&json, NULL, '{');
 			cairn_json_integer(&json, "version", 1);
-			cairn_list_json(&list, &shown.view, job->process->serve->options->source_path, &json);
+			cairn_list_json(&list, &shown.view, &search, &json);
 			cairn_json_close(&json, '}');
 			cairn_list_free(&list);
 		}
@@ -504,31 +526,48 @@ static void perform(struct job *job)
 static bool is_slow(enum cairn_serve_task task)
 {
 	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
-	       task == CAIRN_TASK_QUERY || task == CAIRN_TASK_ATTACH;
+	       task == CAIRN_TASK_ATTACH;
+}
+
+/* Takes the first job off the queue whose turn it is. There is one connection to the store, so that a second query would only hold a thread
+ * up. With the lock held. */
+static bool take_job(struct job *job)
+{
+	for (size_t i = 0; i < work.count; i++) {
+		struct job *found = &work.jobs[(work.first + i) % jobs_most];
+		if (found->task == CAIRN_TASK_QUERY && work.querying)
+			continue;
+		*job = *found;
+		for (; i > 0; i--)
+			work.jobs[(work.first + i) % jobs_most] = work.jobs[(work.first + i - 1) % jobs_most];
+		work.first = (work.first + 1) % jobs_most;
+		work.count--;
+		work.querying |= job->task == CAIRN_TASK_QUERY;
+		return true;
+	}
+	return false;
 }
 
 static void *run(void *context)
 {
 	(void)context;
 	for (;;) {
+		struct job job;
 		pthread_mutex_lock(&work.lock);
-		while (work.count == 0)
+		while (!take_job(&job))
 			pthread_cond_wait(&work.more, &work.lock);
-		struct job job = work.jobs[work.first];
-		work.first = (work.first + 1) % jobs_most;
-		work.count--;
 		pthread_mutex_unlock(&work.lock);
-		char tag[CAIRN_WORK_TAG] = "";
+		bool made = false;
 		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
 			struct cairn_work_tree tree;
 			pthread_mutex_lock(&work.serve->lock);
-			if (cairn_work_tree(job.process, job.exchange->request.query, &tree))
-				memcpy(tag, tree.tag, sizeof tag);
+			bool good = cairn_work_tree(job.process, job.exchange->request.query, &tree);
 			pthread_mutex_unlock(&work.serve->lock);
+			made = good && cairn_work_answer(&job.exchange->response, &tree);
 		}
-		if (atomic_load(&job.exchange->gone))
+		if (!made && atomic_load(&job.exchange->gone))
 			cairn_response_busy(&job.exchange->response, "nobody waits");
-		else if (!tag[0] || !cairn_work_answer(&job.exchange->response, tag))
+		else if (!made)
 			perform(&job);
 		if (job.process) {
 			pthread_mutex_lock(&work.serve->lock);
@@ -537,6 +576,10 @@ static void *run(void *context)
 		}
 		pthread_mutex_lock(&work.lock);
 		work.slow -= is_slow(job.task);
+		if (job.task == CAIRN_TASK_QUERY) { /* this thread looks for the next one */
+			work.queries--;
+			work.querying = false;
+		}
 		pthread_mutex_unlock(&work.lock);
 		cairn_exchange_finish(job.exchange);
 	}
@@ -560,16 +603,20 @@ bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exch
 	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
 	pthread_mutex_lock(&work.lock);
 	/* Those that wait for a process leave threads to those that do not. */
-	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most);
+	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most) &&
+		    !(task == CAIRN_TASK_QUERY && work.queries >= queries_most);
 	if (room) {
 		work.slow += is_slow(task);
+		work.queries += task == CAIRN_TASK_QUERY;
 		work.jobs[(work.first + work.count++) % jobs_most] = job;
 		pthread_cond_signal(&work.more);
 	}
 	if (room && process)
 		process->users++;
 	pthread_mutex_unlock(&work.lock);
-	if (!room)
+	if (!room && task == CAIRN_TASK_QUERY)
+		cairn_pyroscope_refuse(&exchange->response, "too many queries wait");
+	else if (!room)
 		cairn_response_busy(&exchange->response, "too many requests wait");
 	return room;
 }

@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/strings.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "base/utf8.h"
 #include "tap.h"
@@ -218,6 +219,14 @@ static void test_spans(void)
 	   "not shares");
 }
 
+static void test_utc(void)
+{
+	char text[24];
+	is_text(cairn_text_utc(INT64_C(1794726723) * CAIRN_SECOND_NS + 999999999, text), "2026-11-15 07:12:03 UTC", "a time in UTC");
+	is_text(cairn_text_utc(INT64_MAX, text), "2262-04-11 23:47:16 UTC", "the last one");
+	is_text(cairn_text_utc(INT64_MIN, text), "1677-09-21 00:12:44 UTC", "and the first fit");
+}
+
 static void test_text(void)
 {
 	struct cairn_bytes rest = cairn_bytes_of("one\r\ntwo\n\nlast"), line;
@@ -247,6 +256,8 @@ static void test_text(void)
 	is_text(cairn_text_human(1048575, out), "1.0 MiB", "no 1024.0 KiB");
 	is_text(cairn_text_human(-0.2, out), "0 B", "no minus zero");
 	is_int(cairn_text_distance("topp", "top"), 1, "edit distance");
+	is_int(cairn_text_distance("tpo", "top"), 1, "letters that changed places are one edit");
+	is_int(cairn_text_distance("foo", "top"), 2, "two edits");
 }
 
 static void test_json(void)
@@ -440,6 +451,7 @@ int main(void)
 	test_hostile_hash();
 	test_cursor();
 	test_spans();
+	test_utc();
 	test_text();
 	test_sort();
 	test_read();
