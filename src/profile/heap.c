@@ -61,8 +61,8 @@ struct parser {
 	bool stack_counted;  /* that stack has a sample */
 	struct cairn_counts all; /* if threads are kept apart: the sum of the stack */
 	bool has_all;
-	/* So many locations may be in the stacks of samples of the same call path, which reports count each: a stack of a jemalloc dump has
-	 * at most 1,024 frames, and the line of a thread or an object at least 16 characters. */
+	/* How many more locations the stacks may have that samples share. Reports go through each of these stacks. In a dump of jemalloc, a
+	 * stack has at most 1,024 frames, and the line of a thread or an object at least 16 characters. */
 	size_t shared_left;
 	bool crowded; /* there was more */
 	struct cairn_counts *threads; /* the counts of each thread */

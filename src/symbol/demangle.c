@@ -24,8 +24,7 @@ enum { longest_parsed = 4096 };
 enum {
 	deepest = 2048, /* levels of a tree; libiberty prints half as many */
 	most_parts = 1 << 16, /* of a tree, with everything that is referred to counted again each time */
-	most_copies =
-		1 << 14, /* templates times references to template parameters: libiberty has room for all on the stack, 16 bytes each */
+	most_copies = 1 << 14, /* templates times references to template parameters: each has 16 bytes on libiberty's stack */
 	most_conversions = 16, /* template arguments of parameters, each of which may be parsed twice in a conversion operator */
 };
 

@@ -147,6 +147,20 @@ static void *demangle_hostile(void *unused)
 		   strlen(*name));
 		free(*name);
 	}
+	static const char *const nested[][3] = {{"P", "i", ""}, {"PF", "i", "vE"}, {"1aI", "i", "E"}, {"N1aI", "i", "EE"}, {"IX", "Li1E", "EE"},
+						{"Dp", "i", ""}, {"A_", "i", ""}, {"J", "i", "E"}};
+	for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+		char *name = calloc(1, 16384);
+		int levels = (int)(4000 / (strlen(nested[i][0]) + strlen(nested[i][2])));
+		strcpy(name, i < 4 ? "_Z1f" : "_Z1fI");
+		repeat(name, nested[i][0], levels);
+		repeat(name, nested[i][1], 1);
+		repeat(name, nested[i][2], levels);
+		repeat(name, i < 4 ? "" : "Evv", 1);
+		cairn_demangle(&arena, name);
+		ok(strlen(name) < 4096, "%d levels of %s", levels, nested[i][0]);
+		free(name);
+	}
 	char *few = make_references(120, 100), *pack = make_pack("_Z1fDp", 6);
 	ok(cairn_demangle(&arena, few) != NULL, "100 references beside 120 templates are demangled");
 	ok(cairn_demangle(&arena, pack) != NULL, "and a pack of a few levels");
