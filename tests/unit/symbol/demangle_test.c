@@ -147,8 +147,8 @@ static void *demangle_hostile(void *unused)
 		   strlen(*name));
 		free(*name);
 	}
-	static const char *const nested[][3] = {{"P", "i", ""}, {"PF", "i", "vE"}, {"1aI", "i", "E"}, {"N1aI", "i", "EE"}, {"IX", "Li1E", "EE"},
-						{"Dp", "i", ""}, {"A_", "i", ""}, {"J", "i", "E"}};
+	static const char *const nested[][3] = {{"P", "i", ""}, {"PF", "i", "vE"}, {"1aI", "i", "E"}, {"N1aI", "i", "EE"},
+						{"IX", "Li1E", "EE"}, {"Dp", "i", ""}, {"A_", "i", ""}, {"J", "i", "E"}};
 	for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
 		char *name = calloc(1, 16384);
 		int levels = (int)(4000 / (strlen(nested[i][0]) + strlen(nested[i][2])));
