@@ -87,7 +87,8 @@ static int listen_at(const struct cairn_collector *collector, const char *addres
 	snprintf(config.token, sizeof config.token, "%s", collector->senders.count ? "of a file" : "");
 	int listener = cairn_listen_tcp(&place, &config);
 	if (listener < 0 && place.tcp_needs_token)
-		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE says who may send there", config.listen);
+		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE says who may send there",
+				 config.listen);
 	else if (listener < 0)
 		cairn_fail(error, "cannot listen on %s", place.tcp_problem);
 	else

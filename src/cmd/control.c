@@ -105,7 +105,8 @@ static int run_stats(const void *values, int count, char **operands)
 }
 
 /* Sends a command, whose answer goes to BODY, which the caller frees. */
-static bool send_command(const struct options *options, const char *name, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+static bool send_command(const struct options *options, const char *name, const char *path, struct cairn_buffer *body,
+			 struct cairn_error *error)
 {
 	struct cairn_target target;
 	*body = cairn_buffer(0);
@@ -164,7 +165,8 @@ static int run_gdump(const void *values, int count, char **operands)
 	if (!on)
 		cairn_print(stdout, "%s: no more dumps are written at new highs\n", operands[0]);
 	else if (strcmp(engine, "cairn") == 0)
-		cairn_print(stdout, "%s: the agent writes DATE.gdump.heap to %s at new highs of live memory, and keeps the folder's limits\n",
+		cairn_print(stdout,
+			    "%s: the agent writes DATE.gdump.heap to %s at new highs of live memory, and keeps the folder's limits\n",
 			    operands[0], strcmp(folder, ".") == 0 ? "its working folder" : folder);
 	else
 		cairn_print(stdout, "%s: jemalloc writes a dump at each new high of memory in use\n", operands[0]);
@@ -363,8 +365,9 @@ const struct cairn_command cairn_command_gdump = {
 	.name = "gdump",
 	.summary = "turn dumps at new highs of memory on or off",
 	.arguments = "TARGET on|off",
-	.detail = "With Cairn's engine, the agent writes them to its dump folder and keeps the folder's limits. jemalloc writes them to its\n"
-		  "prof_prefix, without limiting their number.",
+	.detail =
+		"With Cairn's engine, the agent writes them to its dump folder and keeps the folder's limits. jemalloc writes them to its\n"
+		"prof_prefix, without limiting their number.",
 	.groups = target_groups,
 	.options_size = sizeof(struct options),
 	.run = run_gdump,

@@ -227,6 +227,14 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 	return sample;
 }
 
+size_t cairn_profile_add_sample_like(struct cairn_profile *profile, size_t like, uint32_t labels, const double *values)
+{
+	size_t sample = cairn_profile_add_sample(profile, 0, labels, values);
+	profile->samples[sample].stack = profile->samples[like].stack;
+	profile->samples[sample].depth = profile->samples[like].depth;
+	return sample;
+}
+
 void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount)
 {
 	assert(sample < profile->sample_count && value < profile->value_count);

@@ -38,7 +38,7 @@ void cairn_packed_release(void *owner)
 	}
 }
 
-void cairn_packed_answer(struct cairn_response *response, struct cairn_packed *packed, const char *tag)
+void cairn_packed_answer(struct cairn_response *response, struct cairn_packed *packed)
 {
 	atomic_fetch_add(&packed->users, 1);
 	cairn_response_start(response, 200, "application/octet-stream");
@@ -46,8 +46,6 @@ void cairn_packed_answer(struct cairn_response *response, struct cairn_packed *p
 	response->owner = packed;
 	response->release = cairn_packed_release;
 	cairn_response_header(response, "Content-Encoding", "gzip");
-	if (tag)
-		cairn_response_header(response, "ETag", tag);
 }
 
 struct cairn_packed *cairn_packed_make(struct cairn_bytes bytes)
@@ -66,7 +64,7 @@ bool cairn_packed_find(struct cairn_response *response, const char *tag)
 	pthread_mutex_lock(&kept.lock);
 	for (size_t i = 0; i < kept_most && !found; i++)
 		if (kept.items[i].packed && strcmp(kept.items[i].tag, tag) == 0) {
-			cairn_packed_answer(response, kept.items[i].packed, tag);
+			cairn_packed_answer(response, kept.items[i].packed);
 			found = true;
 		}
 	pthread_mutex_unlock(&kept.lock);

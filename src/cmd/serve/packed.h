@@ -14,8 +14,8 @@ struct cairn_packed;
 struct cairn_packed *cairn_packed_make(struct cairn_bytes bytes);
 void cairn_packed_release(void *packed);
 
-/* Makes it the answer, with TAG unless that is NULL. */
-void cairn_packed_answer(struct cairn_response *response, struct cairn_packed *packed, const char *tag);
+/* Makes it the answer. */
+void cairn_packed_answer(struct cairn_response *response, struct cairn_packed *packed);
 
 /* Takes PACKED over under TAG, of at most CAIRN_PACKED_TAG bytes with its end. */
 void cairn_packed_keep(struct cairn_packed *packed, const char *tag);

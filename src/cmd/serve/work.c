@@ -48,6 +48,22 @@ static struct {
 	struct cairn_serve *serve;
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
+void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree)
+{
+	char dumps[48];
+	snprintf(dumps, sizeof dumps, "%lld %lld", (long long)tree->at, (long long)tree->base);
+	cairn_response_header(response, "ETag", tree->tag);
+	cairn_response_header(response, "X-Cairn-Dumps", dumps);
+}
+
+bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree)
+{
+	bool found = cairn_packed_find(response, tree->tag);
+	if (found)
+		cairn_work_name(response, tree);
+	return found;
+}
+
 /* The point nearest to what the query says; the newest where it says nothing. */
 static int64_t nearest(const struct cairn_serve_process *process, const char *text)
 {
@@ -125,7 +141,8 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 	hide(job, &shown);
 	if (good) {
 		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
-		cairn_packed_answer(&job->exchange->response, packed, shown.tree.tag);
+		cairn_packed_answer(&job->exchange->response, packed);
+		cairn_work_name(&job->exchange->response, &shown.tree);
 		cairn_packed_keep(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
@@ -353,7 +370,7 @@ static bool profile_cpu(struct job *job, struct cairn_error *error)
 	if (good) {
 		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
 		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
-		cairn_packed_answer(&job->exchange->response, packed, NULL);
+		cairn_packed_answer(&job->exchange->response, packed);
 		cairn_packed_release(packed);
 	}
 	cairn_view_free(&view);
@@ -478,17 +495,17 @@ static void *run(void *context)
 		while (!take_job(&job))
 			pthread_cond_wait(&work.more, &work.lock);
 		pthread_mutex_unlock(&work.lock);
-		char tag[CAIRN_PACKED_TAG] = "";
+		bool made = false;
 		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
 			struct cairn_work_tree tree;
 			pthread_mutex_lock(&work.serve->lock);
-			if (cairn_work_tree(job.process, job.exchange->request.query, &tree))
-				memcpy(tag, tree.tag, sizeof tag);
+			bool good = cairn_work_tree(job.process, job.exchange->request.query, &tree);
 			pthread_mutex_unlock(&work.serve->lock);
+			made = good && cairn_work_answer(&job.exchange->response, &tree);
 		}
-		if (atomic_load(&job.exchange->gone))
+		if (!made && atomic_load(&job.exchange->gone))
 			cairn_response_busy(&job.exchange->response, "nobody waits");
-		else if (!tag[0] || !cairn_packed_find(&job.exchange->response, tag))
+		else if (!made)
 			perform(&job);
 		if (job.process) {
 			pthread_mutex_lock(&work.serve->lock);

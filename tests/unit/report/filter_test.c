@@ -52,7 +52,8 @@ static void is_filtered_heap(struct cairn_view_options options, const char *want
 {
 	static const char heap[] =
 		"--- symbol\nbinary=/srv/shop\n0x0000000000001001 malloc\n0x0000000000003001 parse\n0x0000000000004001 main\n"
-		"0x0000000000005001 my_malloc_pool\n---\n--- heap\nheap_v2/1\n  t*: 3: 700 [0: 0]\n@ 0x1002 0x3002 0x4002\n  t*: 1: 100 [0: 0]\n"
+		"0x0000000000005001 my_malloc_pool\n---\n--- heap\nheap_v2/1\n  t*: 3: 700 [0: 0]\n@ 0x1002 0x3002 0x4002\n  t*: 1: 100 "
+		"[0: 0]\n"
 		"@ 0x1002 0x5002 0x4002\n  t*: 1: 200 [0: 0]\n@ 0x1002\n  t*: 1: 400 [0: 0]\n\nMAPPED_LIBRARIES:\n";
 	struct fixture fixture;
 	fixture_make(&fixture, heap, &options);
@@ -65,7 +66,8 @@ static void test_allocator(void)
 	is_filtered_heap((struct cairn_view_options){0}, "main;parse 100|main;my_malloc_pool 200|malloc 400", "the allocator is cut off");
 	is_filtered_heap((struct cairn_view_options){.filter.ignore = "malloc"}, "main;parse 100",
 			 "a filter looks at the frames that are shown");
-	is_filtered_heap((struct cairn_view_options){.filter.focus = "malloc"}, "main;my_malloc_pool 200|malloc 400", "to keep stacks, too");
+	is_filtered_heap((struct cairn_view_options){.filter.focus = "malloc"}, "main;my_malloc_pool 200|malloc 400",
+			 "to keep stacks, too");
 	is_filtered_heap((struct cairn_view_options){.filter.focus = "^malloc$", .filter.exclude = "absent"}, "malloc 400",
 			 "of a stack that is the allocator's alone one frame is shown");
 	is_filtered_heap((struct cairn_view_options){.filter.focus = "malloc", .all_frames = true},

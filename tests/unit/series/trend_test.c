@@ -209,7 +209,7 @@ static void test_appearance(void)
 	struct cairn_trend without = appear(30, 0, 0, line, 6), after = appear(30, 6, 0, line, 6);
 	ok(without.verdict == CAIRN_GROWING, "a path that appears and rises in a line is %s", cairn_verdict_name(without.verdict));
 	ok(after.verdict == without.verdict && after.per_hour == without.per_hour && after.confidence == without.confidence &&
-	   after.since == without.since,
+		   after.since == without.since,
 	   "and after a restart just the same: %s", cairn_verdict_name(after.verdict));
 	struct cairn_trend held = appear(30, 6, 10, line, 6);
 	ok(held.verdict == CAIRN_GROWING, "also if it held a little before the restart: %s", cairn_verdict_name(held.verdict));

@@ -160,7 +160,8 @@ static void test_names(void)
 		for (int j = 1; j < askers; j++)
 			different += numbers[j][i] != numbers[0][i];
 	}
-	ok(different == 0 && none == 0, "threads that ask for a name at once get the same number: %u differ, %u have none", different, none);
+	ok(different == 0 && none == 0, "threads that ask for a name at once get the same number: %u differ, %u have none", different,
+	   none);
 	for (unsigned i = 0; i < CAIRN_LEDGER_HEAPS; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "more %u", i);
