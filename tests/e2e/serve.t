@@ -570,6 +570,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	setpriv --reuid=65534 --regid=65534 --clear-groups ./leaky 300 >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
+	wait_for 30 eval '[[ $(readlink /proc/$pid/exe) == */leaky ]] && grep -q "/libc\." /proc/$pid/maps' # else there is no library to attach by yet
 	"$cairn" attach -q --period 32K $pid
 	for path in "" "$root"; do
 		serve --every 300ms ${path:+--source-path "$path"} $pid
