@@ -147,8 +147,8 @@ static void *demangle_hostile(void *unused)
 		   strlen(*name));
 		free(*name);
 	}
-	static const char *const nested[][3] = {{"P", "i", ""}, {"PF", "i", "vE"}, {"1aI", "i", "E"}, {"N1aI", "i", "EE"}, {"IX", "Li1E", "EE"},
-						{"Dp", "i", ""}, {"A_", "i", ""}, {"J", "i", "E"}};
+	static const char *const nested[][3] = {{"P", "i", ""}, {"PF", "i", "vE"}, {"1aI", "i", "E"}, {"N1aI", "i", "EE"},
+						{"IX", "Li1E", "EE"}, {"Dp", "i", ""}, {"A_", "i", ""}, {"J", "i", "E"}};
 	for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
 		char *name = calloc(1, 16384);
 		int levels = (int)(4000 / (strlen(nested[i][0]) + strlen(nested[i][2])));
@@ -164,6 +164,11 @@ static void *demangle_hostile(void *unused)
 	char *few = make_references(120, 100), *pack = make_pack("_Z1fDp", 6);
 	ok(cairn_demangle(&arena, few) != NULL, "100 references beside 120 templates are demangled");
 	ok(cairn_demangle(&arena, pack) != NULL, "and a pack of a few levels");
+	char *templates = calloc(1, 16384);
+	strcpy(templates, "_Z2cvSt4pairIiiE");
+	repeat(templates, "S_IicE", 40);
+	ok(cairn_demangle(&arena, templates) != NULL, "so are many templates beside a name that looks like a conversion");
+	free(templates);
 	free(few);
 	free(pack);
 	return unused;
