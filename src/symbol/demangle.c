@@ -23,7 +23,7 @@ enum { longest_parsed = 4096 };
 
 enum {
 	deepest = 2048, /* levels of a tree; libiberty prints half as many */
-	most_parts = 1 << 16, /* of a tree, with everything that is referred to counted again each time */
+	most_parts = 1 << 20, /* of a tree, with everything that is referred to counted again each time */
 	most_copies = 1 << 14, /* templates times references to template parameters: each has 16 bytes on libiberty's stack */
 	most_conversions = 16, /* template arguments of parameters, each of which may be parsed twice in a conversion operator */
 };
@@ -126,8 +126,12 @@ static bool converts_much(const char *name)
 	size_t count = 0;
 	if (!strstr(name, "cv"))
 		return false;
-	for (const char *at = name; (at = strstr(at, "_I")); at += 2)
-		count++;
+	for (const char *at = name; (at = strstr(at, "_I")); at += 2) {
+		const char *start = at; /* T_I or T12_I, unlike S_I */
+		while (start > name && start[-1] >= '0' && start[-1] <= '9')
+			start--;
+		count += start > name && start[-1] == 'T';
+	}
 	return count > most_conversions;
 }
 

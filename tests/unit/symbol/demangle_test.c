@@ -164,6 +164,11 @@ static void *demangle_hostile(void *unused)
 	char *few = make_references(120, 100), *pack = make_pack("_Z1fDp", 6);
 	ok(cairn_demangle(&arena, few) != NULL, "100 references beside 120 templates are demangled");
 	ok(cairn_demangle(&arena, pack) != NULL, "and a pack of a few levels");
+	char *templates = calloc(1, 16384);
+	strcpy(templates, "_Z2cvSt4pairIiiE");
+	repeat(templates, "S_IicE", 40);
+	ok(cairn_demangle(&arena, templates) != NULL, "so are many templates beside a name that looks like a conversion");
+	free(templates);
 	free(few);
 	free(pack);
 	return unused;
