@@ -43,7 +43,8 @@ static const struct cairn_option table[] = {
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
 	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
-	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons (default: the current folder, for processes of this user)",
+	{0, "source-path", "FOLDERS",
+	 "folders to search for source files, separated by colons (default: the current folder, for processes of this user)",
 	 CAIRN_OPTION_TEXT, AT(source_path), 0},
 	{0},
 };

@@ -1,8 +1,8 @@
 /* flamebearer.h - a call tree as Pyroscope's clients draw it: rows of boxes, from the root down.
  *
  * A box is a few numbers: its start, as the distance from the end of the previous box in its row, its total, its self, and the number of
- * its name. In a comparison, a box has the first three twice, for the base and for now. The children of a box begin where its self ends. All
- * numbers are integers: selfs are rounded, and totals are their sums, so that no box extends beyond its parent.
+ * its name. In a comparison, a box has the first three twice, for the base and for now. The children of a box begin where its self ends.
+ * All numbers are integers: selfs are rounded, and totals are their sums, so that no box extends beyond its parent.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_FLAMEBEARER_H
 #define CAIRN_REPORT_FLAMEBEARER_H

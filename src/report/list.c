@@ -123,8 +123,8 @@ static void routine_lines(const struct cairn_list *list, const struct cairn_view
 		line_text(view, shape, &nothing, at, cairn_source_file_line(code, at), out);
 }
 
-void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, const struct cairn_shape *shape,
-		     struct cairn_buffer *out)
+void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
+		     const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	for (size_t r = 0; r < list->routine_count; r++) {
 		const struct cairn_list_routine *routine = &list->routines[r];
@@ -151,7 +151,8 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 	}
 }
 
-void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, struct cairn_json *json)
+void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
+		     struct cairn_json *json)
 {
 	cairn_json_open(json, "routines", '[');
 	for (size_t r = 0; r < list->routine_count; r++) {

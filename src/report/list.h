@@ -30,9 +30,10 @@ void cairn_list_free(struct cairn_list *list);
 
 /* SEARCH says where source files are. If a file is missing, or newer than the program, a note appears
  * in its place. */
-void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, const struct cairn_shape *shape,
-		     struct cairn_buffer *out);
+void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
+		     const struct cairn_shape *shape, struct cairn_buffer *out);
 /* Adds the member "routines". */
-void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, struct cairn_json *json);
+void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
+		     struct cairn_json *json);
 
 #endif

@@ -18,9 +18,9 @@ struct cairn_source_search {
 	bool confined; /* only below `folders`, nowhere if that is NULL: whoever chose the paths may not see other files of this machine */
 };
 
-/* Searches for PATH below each folder, first with all its folders, then with fewer and fewer, and, unless confined, finally as it is. An end
- * of the path with `..` in it is not searched for below a folder. Returns false if it is not found, or is no regular file of a size that
- * source code has. */
+/* Searches for PATH below each folder, first with all its folders, then with fewer and fewer, and, unless confined, finally as it is. An
+ * end of the path with `..` in it is not searched for below a folder. Returns false if it is not found, or is no regular file of a size
+ * that source code has. */
 bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const struct cairn_source_search *search);
 void cairn_source_file_close(struct cairn_source_file *code);
 

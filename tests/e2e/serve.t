@@ -570,7 +570,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	setpriv --reuid=65534 --regid=65534 --clear-groups ./leaky 300 >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
-	"$cairn" attach -q --period 32K $pid
+	wait_for 20 runs $pid "$scratch/leaky"
+	holds 'a process of another user is attached to' "$cairn" attach -q --period 32K $pid
 	for path in "" "$root"; do
 		serve --every 300ms ${path:+--source-path "$path"} $pid
 		wait_for 30 dumps_are 2

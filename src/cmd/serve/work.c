@@ -2,10 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/work.h"
 
-#include "base/array.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "base/unpack.h"
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
@@ -23,7 +21,6 @@ enum { threads = 4,
        slow_most = 2,
        jobs_most = 128,
        queries_most = 96, /* of them: a dashboard with many panels leaves room for pages */
-       trees_most = 12,
        node_most = 60000,
        cpu_seconds = 10,
        cpu_seconds_most = 60,
@@ -37,13 +34,6 @@ struct job {
 	char path[64];
 };
 
-/* A tree as it is sent, packed; freed with the last who sends it. */
-struct packed {
-	atomic_uint users;
-	size_t length;
-	char *data;
-};
-
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -54,110 +44,8 @@ static struct {
 	bool querying; /* one is */
 	struct job jobs[jobs_most];
 	size_t first, count;
-	struct {
-		char tag[CAIRN_WORK_TAG];
-		struct packed *packed;
-	} trees[trees_most];
-	size_t next_tree;
 	struct cairn_serve *serve;
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
-
-/* Packed trees. */
-
-static void release(void *owner)
-{
-	struct packed *packed = owner;
-	if (atomic_fetch_sub(&packed->users, 1) == 1) {
-		free(packed->data);
-		free(packed);
-	}
-}
-
-void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree)
-{
-	char dumps[48];
-	snprintf(dumps, sizeof dumps, "%lld %lld", (long long)tree->at, (long long)tree->base);
-	cairn_response_header(response, "ETag", tree->tag);
-	cairn_response_header(response, "X-Cairn-Dumps", dumps);
-}
-
-static void answer_packed(struct cairn_response *response, struct packed *packed, const struct cairn_work_tree *tree)
-{
-	atomic_fetch_add(&packed->users, 1);
-	cairn_response_start(response, 200, "application/octet-stream");
-	response->content = (struct cairn_bytes){packed->data, packed->length};
-	response->owner = packed;
-	response->release = release;
-	cairn_response_header(response, "Content-Encoding", "gzip");
-	if (tree)
-		cairn_work_name(response, tree);
-}
-
-static struct packed *pack(struct cairn_bytes bytes)
-{
-	struct packed *packed = cairn_array_zero(1, sizeof *packed);
-	atomic_store(&packed->users, 1);
-	packed->data = cairn_pack_gzip(bytes, &packed->length);
-	if (!packed->data)
-		cairn_out_of_memory(bytes.length);
-	return packed;
-}
-
-bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree)
-{
-	bool found = false;
-	pthread_mutex_lock(&work.lock);
-	for (size_t i = 0; i < trees_most && !found; i++)
-		if (work.trees[i].packed && strcmp(work.trees[i].tag, tree->tag) == 0) {
-			answer_packed(response, work.trees[i].packed, tree);
-			found = true;
-		}
-	pthread_mutex_unlock(&work.lock);
-	return found;
-}
-
-static void keep_tree(struct packed *packed, const char *tag)
-{
-	pthread_mutex_lock(&work.lock);
-	size_t at = work.next_tree++ % trees_most;
-	if (work.trees[at].packed)
-		release(work.trees[at].packed);
-	work.trees[at].packed = packed;
-	snprintf(work.trees[at].tag, sizeof work.trees[at].tag, "%s", tag);
-	pthread_mutex_unlock(&work.lock);
-}
-
-/* The point nearest to what the query says; the newest where it says nothing. */
-static int64_t nearest(const struct cairn_serve_process *process, const char *text)
-{
-	char *end;
-	const long long most = (long long)1 << 52;
-	long long wanted = strtoll(text, &end, 10);
-	wanted = wanted < 0 ? 0 : wanted > most ? most : wanted;
-	const struct cairn_serve_point *best = &process->points[process->point_count - 1];
-	for (size_t i = 0; end != text && i < process->point_count; i++)
-		if (llabs(process->points[i].id - wanted) < llabs(best->id - wanted))
-			best = &process->points[i];
-	return best->id;
-}
-
-bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_bytes query, struct cairn_work_tree *tree)
-{
-	char at[32] = "", base[32] = "";
-	*tree = (struct cairn_work_tree){0};
-	if (process->point_count == 0)
-		return false;
-	cairn_query_get(query, "at", at, sizeof at);
-	cairn_query_get(query, "value", tree->value, sizeof tree->value);
-	tree->at = nearest(process, at);
-	if (cairn_query_get(query, "base", base, sizeof base) && base[0])
-		tree->base = nearest(process, base);
-	if (tree->value[strspn(tree->value, "abcdefghijklmnopqrstuvwxyz_")])
-		tree->value[0] = 0;
-	snprintf(tree->tag, sizeof tree->tag, "\"%s-%llu-%lld-%lld-%s\"", process->key, (unsigned long long)process->epoch,
-		 (long long)tree->at, (long long)tree->base, tree->value);
-	return true;
-}
 
 /* Tasks. Each fills in the response, or an error. */
 
@@ -203,9 +91,9 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 		cairn_page_write_blocks(&shown.view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
 	hide(job, &shown);
 	if (good) {
-		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, &shown.tree);
-		keep_tree(packed, shown.tree.tag);
+		struct cairn_work_packed *packed = cairn_work_pack(cairn_buffer_bytes(&blocks));
+		cairn_work_answer_packed(&job->exchange->response, packed, &shown.tree);
+		cairn_work_keep(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
 	return good;
@@ -431,9 +319,9 @@ static bool profile_cpu(struct job *job, struct cairn_error *error)
 	}
 	if (good) {
 		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
-		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, NULL);
-		release(packed);
+		struct cairn_work_packed *packed = cairn_work_pack(cairn_buffer_bytes(&blocks));
+		cairn_work_answer_packed(&job->exchange->response, packed, NULL);
+		cairn_work_release(packed);
 	}
 	cairn_view_free(&view);
 	cairn_profile_free(&profile);

@@ -22,4 +22,15 @@ bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_
 /* Says in RESPONSE which tree it is, and of which points: those asked for may be gone. */
 void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree);
 
+/* A tree as it is sent, packed. It belongs to all who send or keep it. */
+struct cairn_work_packed;
+struct cairn_work_packed *cairn_work_pack(struct cairn_bytes bytes);
+void cairn_work_release(void *packed);
+
+/* Answers with PACKED, which is TREE; NULL for one that has no name. */
+void cairn_work_answer_packed(struct cairn_response *response, struct cairn_work_packed *packed, const struct cairn_work_tree *tree);
+
+/* Keeps PACKED, which the caller gives away, for those who ask for the tree of that tag. */
+void cairn_work_keep(struct cairn_work_packed *packed, const char *tag);
+
 #endif
