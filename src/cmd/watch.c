@@ -628,7 +628,8 @@ static int run(const void *values, int count, char **operands)
 	struct loop loop = {.options = options,
 			    .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
 	const struct cairn_attach_settings *agent = &options->agent;
-	struct cairn_program_settings settings = {agent->engine, agent->listen ? options->target.token : NULL, agent->listen, agent->budget};
+	struct cairn_program_settings settings = {agent->engine, agent->listen ? options->target.token : NULL, agent->listen,
+						  agent->budget};
 	struct cairn_error error;
 	int64_t duration = 0;
 	loop.watch.agent.token = options->target.token;

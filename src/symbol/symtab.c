@@ -123,10 +123,10 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
  * these are mangled to something else. */
 static size_t identifier_length(const char *plain)
 {
-	static const char operator[] = "operator";
+	static const char word[] = "operator";
 	size_t length = strcspn(plain, "<");
-	bool is_operator = strncmp(plain, operator, sizeof operator - 1) == 0;
-	unsigned char next = is_operator ? (unsigned char)plain[sizeof operator - 1] : 0;
+	bool is_operator = strncmp(plain, word, sizeof word - 1) == 0;
+	unsigned char next = is_operator ? (unsigned char)plain[sizeof word - 1] : 0;
 	return is_operator && !isalnum(next) && next != '_' && next < 0x80 ? 0 : length;
 }
 

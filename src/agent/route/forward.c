@@ -142,8 +142,14 @@ static const char *known_type(struct cairn_bytes type)
 /* Header lines that are passed on as they are. */
 static void pass_header(struct cairn_response *response, struct cairn_bytes line)
 {
-	static const char *const names[] = {"ETag", "X-Cairn-Dumps", "Content-Encoding", "Content-Disposition", "Content-Security-Policy",
-					    "Referrer-Policy", "Cross-Origin-Resource-Policy", "Cross-Origin-Opener-Policy"};
+	static const char *const names[] = {"ETag",
+					    "X-Cairn-Dumps",
+					    "Content-Encoding",
+					    "Content-Disposition",
+					    "Content-Security-Policy",
+					    "Referrer-Policy",
+					    "Cross-Origin-Resource-Policy",
+					    "Cross-Origin-Opener-Policy"};
 	char value[400];
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct cairn_bytes rest = line;

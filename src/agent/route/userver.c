@@ -33,7 +33,8 @@ static void refuse_without_jemalloc(struct cairn_call *call, const char *cause)
 	else
 		cairn_response_text(
 			call->response, 501, CAIRN_TEXT,
-			"'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n", cause);
+			"'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n",
+			cause);
 }
 
 /* Refuses unless profiling is enabled. */

@@ -8,6 +8,7 @@
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
+#include "cmd/serve/packed.h"
 #include "cmd/serve/pyroscope.h"
 #include "page/series.h"
 #include "profile/read.h"
@@ -46,6 +47,54 @@ static struct {
 	size_t first, count;
 	struct cairn_serve *serve;
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
+
+void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree)
+{
+	char dumps[48];
+	snprintf(dumps, sizeof dumps, "%lld %lld", (long long)tree->at, (long long)tree->base);
+	cairn_response_header(response, "ETag", tree->tag);
+	cairn_response_header(response, "X-Cairn-Dumps", dumps);
+}
+
+bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree)
+{
+	if (!cairn_packed_find(response, tree->tag))
+		return false;
+	cairn_work_name(response, tree);
+	return true;
+}
+
+/* The point nearest to what the query says; the newest where it says nothing. */
+static int64_t nearest(const struct cairn_serve_process *process, const char *text)
+{
+	char *end;
+	const long long most = (long long)1 << 52;
+	long long wanted = strtoll(text, &end, 10);
+	wanted = wanted < 0 ? 0 : wanted > most ? most : wanted;
+	const struct cairn_serve_point *best = &process->points[process->point_count - 1];
+	for (size_t i = 0; end != text && i < process->point_count; i++)
+		if (llabs(process->points[i].id - wanted) < llabs(best->id - wanted))
+			best = &process->points[i];
+	return best->id;
+}
+
+bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_bytes query, struct cairn_work_tree *tree)
+{
+	char at[32] = "", base[32] = "";
+	*tree = (struct cairn_work_tree){0};
+	if (process->point_count == 0)
+		return false;
+	cairn_query_get(query, "at", at, sizeof at);
+	cairn_query_get(query, "value", tree->value, sizeof tree->value);
+	tree->at = nearest(process, at);
+	if (cairn_query_get(query, "base", base, sizeof base) && base[0])
+		tree->base = nearest(process, base);
+	if (tree->value[strspn(tree->value, "abcdefghijklmnopqrstuvwxyz_")])
+		tree->value[0] = 0;
+	snprintf(tree->tag, sizeof tree->tag, "\"%s-%llu-%lld-%lld-%s\"", process->key, (unsigned long long)process->epoch,
+		 (long long)tree->at, (long long)tree->base, tree->value);
+	return true;
+}
 
 /* Tasks. Each fills in the response, or an error. */
 
@@ -91,9 +140,10 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 		cairn_page_write_blocks(&shown.view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
 	hide(job, &shown);
 	if (good) {
-		struct cairn_work_packed *packed = cairn_work_pack(cairn_buffer_bytes(&blocks));
-		cairn_work_answer_packed(&job->exchange->response, packed, &shown.tree);
-		cairn_work_keep(packed, shown.tree.tag);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed);
+		cairn_work_name(&job->exchange->response, &shown.tree);
+		cairn_packed_keep(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
 	return good;
@@ -319,9 +369,9 @@ static bool profile_cpu(struct job *job, struct cairn_error *error)
 	}
 	if (good) {
 		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
-		struct cairn_work_packed *packed = cairn_work_pack(cairn_buffer_bytes(&blocks));
-		cairn_work_answer_packed(&job->exchange->response, packed, NULL);
-		cairn_work_release(packed);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed);
+		cairn_packed_release(packed);
 	}
 	cairn_view_free(&view);
 	cairn_profile_free(&profile);

@@ -79,6 +79,24 @@ static void test_threads(void)
 	ok(profile.samples[1].labels == profile.samples[2].labels, "equal labels are one set");
 }
 
+/* Samples of one call path share its stack, so that memory grows with the size of the dump only. */
+static void test_shared(void)
+{
+	static const char text[] = "heap_v2/1\n t*: 3: 300 [0: 0]\n@ 0x10 0x20 0x30\n t*: 3: 300 [0: 0]\n t*: 3: 300 [0: 0]\n"
+				   " t1: 1: 100 [0: 0]\n t2: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn section samples 1\n"
+				   "# cairn live 0 8 0 1 1 1 0\n# cairn live 0 800 0 1 1 1 0\n# cairn live 0 8 0 1 1 99999999 0\n"
+				   "# cairn live 0 8 0 1 2 1 0\n";
+	const struct cairn_read_options options = {.split_threads = true, .split_ages = true, .split_sizes = true};
+	ok(read_bytes(cairn_bytes_of(text), &options), "a dump is read by thread, age and size");
+	is_int(profile.sample_count, 6, "two threads, and four classes of them");
+	is_int(profile.stack_count, 3, "share one stack");
+	for (size_t i = 0; i < profile.sample_count; i++)
+		ok(profile.samples[i].depth == 3 && profile.samples[i].stack == 0, "sample %zu has it", i);
+	ok(warned("1 lines could not be read, the first at line 5"), "the sum of a stack is given once");
+	read_dump(text, false);
+	is_int(profile.sample_count, 1, "without threads as well");
+}
+
 static void test_accumulated(void)
 {
 	ok(read_dump("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n",
@@ -237,17 +255,20 @@ static void test_freed_by_stack(void)
 		"[0: 0]\n@ 0x3001\n  t*: 1: 4000 [0: 0]\n  t1: 1: 4000 [0: 0]\n@ 0x4001\n  t*: 0: 0 [1: 100]\n"
 		"\nMAPPED_LIBRARIES:\n00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
 		"# cairn live 0 4000 0 1 1 500000 0\n# cairn live 0 5000 0 1 2 500000 0\n# cairn live 1 4000 0 1 1 500000 0\n"
-		"# cairn freed 0 7 18 81000 0 3:7\n# cairn freed 1 2 2 100 0 3:2\n# cairn freed 2 1 1 40 0 3:1\n# cairn freed 8 1 1 9 0 3:1\n";
+		"# cairn freed 0 7 18 81000 0 3:7\n# cairn freed 1 2 2 100 0 3:2\n# cairn freed 2 1 1 40 0 3:1\n# cairn freed 8 1 1 9 0 "
+		"3:1\n";
 	for (int split = 0; split < 2; split++) {
 		double bytes = 0;
 		size_t labelled = 0, with = 0;
-		read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.split_threads = split, .split_ages = split, .with_freed = true});
+		read_bytes(cairn_bytes_of(text),
+			   &(struct cairn_read_options){.split_threads = split, .split_ages = split, .with_freed = true});
 		for (size_t i = 0; i < profile.freed_count; i++) {
 			bytes += (double)profile.freed[i].bytes;
 			with += profile.freed[i].samples > 0;
 			labelled += profile.freed[i].samples > 0 && profile.label_sets[profile.samples[i].labels].count > 0;
 		}
-		is_near(bytes, 81140, 1e-6, split ? "threads kept apart: nothing that was freed is lost" : "what was freed is known by stack");
+		is_near(bytes, 81140, 1e-6,
+			split ? "threads kept apart: nothing that was freed is lost" : "what was freed is known by stack");
 		is_int(with, 3, "of three stacks");
 		is_int(labelled, 0, "and no thread or age has it");
 		ok(profile.freed_count <= profile.sample_count, "all are samples");
@@ -304,6 +325,7 @@ int main(void)
 	test_threads();
 	test_threads_add_up();
 	test_no_threads();
+	test_shared();
 	test_accumulated();
 	test_odd();
 	test_damaged();

@@ -141,6 +141,9 @@ static void test_few(void)
 	struct cairn_trend trend = judge(values, hours, run, 2, 1e6);
 	ok(trend.verdict == CAIRN_TOO_EARLY && trend.more_dumps > 0, "and two dumps are, with a number");
 	ok(judge(values, hours, run, 0, 1e6).verdict == CAIRN_TOO_EARLY, "and none at all");
+	trend = judge(values, hours, run, 11, 0);
+	ok(trend.verdict == CAIRN_STEADY && trend.confidence < 0.95 && trend.more_dumps == 0,
+	   "a path that never held anything is steady, as far as one can tell");
 	for (int i = 0; i < 12; i++)
 		values[i] = 1e6 * (i + 1);
 	double same[12] = {0};
@@ -206,7 +209,7 @@ static void test_appearance(void)
 	struct cairn_trend without = appear(30, 0, 0, line, 6), after = appear(30, 6, 0, line, 6);
 	ok(without.verdict == CAIRN_GROWING, "a path that appears and rises in a line is %s", cairn_verdict_name(without.verdict));
 	ok(after.verdict == without.verdict && after.per_hour == without.per_hour && after.confidence == without.confidence &&
-	   after.since == without.since,
+		   after.since == without.since,
 	   "and after a restart just the same: %s", cairn_verdict_name(after.verdict));
 	struct cairn_trend held = appear(30, 6, 10, line, 6);
 	ok(held.verdict == CAIRN_GROWING, "also if it held a little before the restart: %s", cairn_verdict_name(held.verdict));

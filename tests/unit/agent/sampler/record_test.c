@@ -80,7 +80,8 @@ static void test_one_thread(void)
 	add_sample(0x1000, 64, one);
 	uint32_t held = cairn_record_hold(&record, 0x1000);
 	ok(held && count_live(&ledger) == 1, "an object that may move stays listed");
-	ok(!cairn_record_release(&record, 0x1000, held, false, 1, 2000) && cairn_record_has(&record, 0x1000), "as before when it did not move");
+	ok(!cairn_record_release(&record, 0x1000, held, false, 1, 2000) && cairn_record_has(&record, 0x1000),
+	   "as before when it did not move");
 	held = cairn_record_hold(&record, 0x1000);
 	ok(add_sample(0x1000, 32, other) && count_live(&ledger) == 2, "its address may be handed out before that is known");
 	ok(cairn_record_release(&record, 0x1000, held, true, 1, 2000) && count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000),
