@@ -361,7 +361,8 @@ class Live {
 		if (tab === "growing")
 			await this.fill(tab, version + process.sentence, ask("leaks"), (leaks) => showGrowing(panel, leaks, pick));
 		else if (tab === "runs")
-			await this.fill(tab, version + process.state, () => this.history.runs, (runs) => showRuns(panel, runs, (run) => this.chooseMoment(run.last)));
+			await this.fill(tab, version + process.state, () => this.history.runs, (runs) =>
+				showRuns(panel, runs, (run) => this.chooseMoment(run.last)));
 		else if (tab === "churn")
 			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => livePage?.chooseFreed(name)));
 		else if (tab === "health")
@@ -452,8 +453,9 @@ class Live {
 		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {base} = this.state;
 		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
 			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
-		const first = this.history.points[0]?.id ?? 0, gone = [base, this.state.at].map((time) => Date.parse(time)).filter((time) => time < first);
-		const old = gone.length && this.shownAt ? `; ${gone.map((time) => clockTime(time)).join(" and ")} is before the oldest dump that is kept` : "";
+		const first = this.history.points[0]?.id ?? 0, gone = [base, this.state.at].map((time) => Date.parse(time))
+			.filter((time) => time < first).map((time) => clockTime(time)).join(" and ");
+		const old = gone && this.shownAt ? `; ${gone} is before the oldest dump that is kept` : "";
 		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
 			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed`
 			: this.following ? process?.live ? what + ", following" : what

@@ -121,7 +121,8 @@ class LiveServer {
 	async fetchTree(url) {
 		/** @type {HeadersInit} */
 		const headers = this.tree ? {"If-None-Match": this.tree.tag} : {};
-		const response = await this.ask(url, {headers}), [at = 0, base = 0] = (response.headers.get("X-Cairn-Dumps") ?? "").split(" ").map(Number);
+		const response = await this.ask(url, {headers});
+		const [at = 0, base = 0] = (response.headers.get("X-Cairn-Dumps") ?? "").split(" ").map(Number);
 		if (response.status === 304)
 			return {bytes: null, at, base};
 		const bytes = new Uint8Array(await response.arrayBuffer());

@@ -64,7 +64,8 @@ static char *find_below(struct cairn_bytes folder, const char *path, bool confin
 
 static char *find_code(const char *path, const struct cairn_source_search *search)
 {
-	for (const char *at = search->folders ? search->folders : search->confined ? "" : ".";;) {
+	const char *at = search->folders ? search->folders : search->confined ? "" : ".";
+	for (;;) {
 		size_t length = strcspn(at, ":");
 		char *found = length ? find_below((struct cairn_bytes){at, length}, path, search->confined) : NULL;
 		if (found)

@@ -571,7 +571,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	pid=$!
 	children+=($pid)
 	wait_for 30 eval '[[ $(readlink /proc/$pid/exe) == */leaky ]] && grep -q "/libc\." /proc/$pid/maps' # else there is no library to attach by yet
-	"$cairn" attach -q --period 32K $pid
+	holds 'a process of another user is attached to' "$cairn" attach -q --period 32K $pid
 	for path in "" "$root"; do
 		serve --every 300ms ${path:+--source-path "$path"} $pid
 		wait_for 30 dumps_are 2
