@@ -130,6 +130,12 @@ holds 'are brought up to date' "$cairn" store init -q "$store"
 is "$(snapshots)" 3 'with what they hold'
 is "$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db")" 30 'and how long it is kept'
 holds 'once is enough' "$cairn" store init -q "$store"
+kept() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db"; }
+is "$(kept)" 30 'and leaves how long rows are kept as it was'
+"$cairn" store init -q "$store" --keep-days 0
+is "$? $(kept)" '0 0' '--keep-days 0: nothing is removed any more'
+"$cairn" store init -q "$store" --keep-days many 2>"$scratch/notes"
+is "$? $(cat "$scratch/notes") $(kept)" "2 cairn: --keep-days takes a whole number, not 'many' 0" '--keep-days takes a number'
 
 # Pyroscope's clients, their bodies encoded here by hand; scrapers.
 store=sqlite:$scratch/pyroscope.db
