@@ -213,6 +213,7 @@ enum { sample_row = 64 }; /* bytes */
 
 struct cairn_store_rows {
 	struct cairn_buffer tables[CAIRN_TABLES];
+	struct cairn_buffer lacking[CAIRN_TABLES]; /* what the store lacks of them, in the form that its engine sends */
 	struct cairn_snapshot_part *parts; /* of each snapshot */
 	size_t count;
 };
@@ -221,7 +222,7 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 {
 	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows->tables[i] = cairn_buffer(SIZE_MAX);
+		rows->tables[i] = rows->lacking[i] = cairn_buffer(SIZE_MAX);
 	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
 	struct cairn_numbered numbered = {0};
 	for (size_t i = 0; i < count; i++) {
@@ -237,8 +238,10 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 
 void cairn_store_rows_free(struct cairn_store_rows *rows)
 {
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
+	for (size_t i = 0; i < CAIRN_TABLES; i++) {
 		cairn_buffer_free(&rows->tables[i]);
+		cairn_buffer_free(&rows->lacking[i]);
+	}
 	free(rows->parts);
 	free(rows);
 }
@@ -341,7 +344,7 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 
 /* Remembers a base for the snapshots in ROWS that have none, where the store has one, and which hours hourly has: the process may have been
  * looked after by another collector until now. */
-static bool ask_bases(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
+bool cairn_store_look_up(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
 	struct cairn_snapshot_row *wanted = cairn_array_new(rows->count, sizeof *wanted);
 	struct found_base *found = cairn_array_zero(rows->count, sizeof *found);
@@ -370,18 +373,18 @@ static bool ask_bases(struct cairn_store *store, const struct cairn_store_rows *
 	return good;
 }
 
+void cairn_store_select(struct cairn_store *store, struct cairn_store_rows *rows)
+{
+	const struct cairn_buffer *bills = &rows->tables[CAIRN_TABLE_BILLS];
+	cairn_written_select(&store->written, rows->tables, rows->parts, rows->lacking);
+	cairn_buffer_append(&rows->lacking[CAIRN_TABLE_BILLS], bills->data, bills->length);
+	if (store->engine->pack)
+		store->engine->pack(rows->lacking);
+}
+
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
-	struct cairn_buffer lacking[CAIRN_TABLES];
-	if (!ask_bases(store, rows, error))
-		return false;
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		lacking[i] = cairn_buffer(SIZE_MAX);
-	cairn_written_select(&store->written, rows->tables, rows->parts, lacking);
-	cairn_buffer_append(&lacking[CAIRN_TABLE_BILLS], rows->tables[CAIRN_TABLE_BILLS].data, rows->tables[CAIRN_TABLE_BILLS].length);
-	bool good = store->engine->insert(store->connection, lacking, error);
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		cairn_buffer_free(&lacking[i]);
+	bool good = store->engine->insert(store->connection, rows->lacking, error);
 	if (good)
 		forget_old(store);
 	else
@@ -395,7 +398,11 @@ bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapsho
 		if (!cairn_store_accepts(snapshots[i].profile, error))
 			return false;
 	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, count);
-	bool good = cairn_store_put_rows(store, rows, error);
+	bool good = cairn_store_look_up(store, rows, error);
+	if (good) {
+		cairn_store_select(store, rows);
+		good = cairn_store_put_rows(store, rows, error);
+	}
 	cairn_store_rows_free(rows);
 	return good;
 }
