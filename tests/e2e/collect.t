@@ -118,6 +118,50 @@ is "$(ls "$spool/.refused" | wc -l) $(ls "$spool" | wc -l)" "$((before + 1)) 0" 
 is "$(snapshots)" 2 'and the honest one is stored'
 store=sqlite:$scratch/fleet.db
 
+# Senders that hold large bodies back: their memory is limited, and others are told to try again.
+collect
+cat >"$scratch/bodies.py" <<'P'
+import select, socket, sys
+size, chunk, held, refused = 60 << 20, b"heap_v2/524288\n" + b"x" * ((1 << 20) - 15), [], 0
+for i in range(8):
+    one = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    try:
+        one.sendall(b"POST /v1/pprof?service=x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % size)
+        for k in range(size >> 20):
+            one.sendall(chunk if k + 1 < size >> 20 else chunk[:-1])
+    except OSError:
+        pass
+    held.append(one)
+while len(held) > 4 and (ready := select.select(held, [], [], 60)[0]): # no more can be held; the others have an answer or are cut off
+    for one in ready:
+        try:
+            refused += one.recv(12) in (b"HTTP/1.1 503", b"")
+        except ConnectionError:
+            refused += 1
+        held.remove(one)
+print(len(held), refused, flush=True)
+sys.stdin.read()
+P
+mkfifo "$scratch/release"
+python3 "$scratch/bodies.py" "${url##*:}" <"$scratch/release" >"$scratch/held" &
+holder=$!
+children+=("$holder")
+exec 9>"$scratch/release"
+wait_for 60 test -s "$scratch/held"
+read -r held refused <"$scratch/held"
+is "$((held > 0 && held <= 4 && held + refused == 8))" 1 "of eight bodies of 60 MiB that never end, $held are held and $refused refused"
+peak=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
+is "$((peak < 400000))" 1 "the collector stays small ($peak KiB)"
+head -c 20000000 /dev/zero >"$scratch/large"
+is "$(send "$scratch/large" large)" 503 'another large body is refused for now'
+is "$(send "$1" small)" 202 'and a small one is accepted'
+exec 9>&-
+wait "$holder"
+has_room() { [ "$(send "$scratch/large" large)" = 400 ]; }
+wait_for 10 has_room
+ok $? 'when the bodies are gone, large ones are read again'
+stop
+
 # A store that takes no rows and hangs is no fault of the file, however often the collector is killed meanwhile.
 cat >"$scratch/hanging.py" <<'P'
 import http.server, struct, sys, threading
