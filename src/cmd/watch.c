@@ -546,7 +546,7 @@ static bool open_sender(struct loop *loop, const char *to, struct cairn_error *e
 	const struct options *options = loop->options;
 	const char *token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN");
 	struct cairn_push *push = to ? cairn_push_open(to, token, options->forward_headers, &options->labels, loop->watch.host,
-						       loop->watch.folder.path, error) : NULL;
+						       loop->watch.folder.path, loop->watch.pattern, error) : NULL;
 	if (push)
 		loop->senders[loop->sender_count++] = push;
 	return push || !to;

@@ -115,8 +115,9 @@ seq 20000 | sed 's/.*/SET key:& value-value-value-value/' | redis-cli -p "$port_
 store=sqlite:$scratch/killed.db
 "$cairn" store init -q "$store"
 port=$(free_port)
-watch() { "$cairn" watch --time 1s --distance 0 -o "$scratch/dumps" "$@" --label service=kv "$pid_pushed" >"$scratch/watch.log" 2>&1 & watcher=$!; children+=("$watcher"); }
-dumps() { ls "$scratch"/dumps/*.heap 2>/dev/null | wc -l; }
+folder=$scratch/dumps
+watch() { "$cairn" watch --time 1s --distance 0 -o "$folder" "$@" --label service=kv "$pid_pushed" >"$scratch/watch.log" 2>&1 & watcher=$!; children+=("$watcher"); }
+dumps() { ls "$folder" 2>/dev/null | wc -l; }
 at_least() { [ "$(dumps)" -ge "$1" ]; }
 watch --push "http://127.0.0.1:$port"
 wait_for 60 at_least 3
@@ -138,6 +139,29 @@ wait_for 30 emptied
 is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'and nothing is counted twice'
 is "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_accepted_total" { print $2 }')" "$(dumps)" 'nor sent twice'
 stop
+
+# The same with names of one's own, with an ending that the pattern says and without any.
+for pattern in 'kv-%t.gprof' 'kv-%T-%r'; do
+	folder=$scratch/named-${pattern##*[%.]} store=sqlite:$scratch/${pattern##*[%.]}.db
+	"$cairn" store init -q "$store"
+	watch --push "http://127.0.0.1:$port" --file-name "$pattern"
+	wait_for 60 at_least 3
+	kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
+	before=$(dumps)
+	echo 'no dump' >"$folder/notes"
+	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
+	collector=$!
+	children+=("$collector")
+	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	watch --push "http://127.0.0.1:$port" --file-name "$pattern"
+	wait_for 60 at_least $((before + 3))
+	kill "$watcher"; wait "$watcher" 2>/dev/null
+	wait_for 30 emptied
+	rm "$folder/notes"
+	is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" "$before dumps that wait are sent, too, where they are called $pattern"
+	stop
+done
+folder=$scratch/dumps
 
 # Without a collector.
 store=sqlite:$scratch/straight.db
