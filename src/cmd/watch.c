@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -460,11 +459,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 {
 	int ends[2];
 	sigset_t signals;
-	struct rlimit files;
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* up to four descriptors a process */
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	cairn_memory_read_many(); /* up to four descriptors a process */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
