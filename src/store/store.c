@@ -580,6 +580,35 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 	return good;
 }
 
+/* How many points each process has, and when the first was. */
+static bool ask_counts(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		       const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement,
+			    "SELECT instance, count(*), min(time_ns) FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
+			    store->engine->latest, (long long)question->from_ns,
+			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	list_instances(processes, &statement);
+	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t instance = cairn_row_take_number(&cursor), count = cairn_row_take_number(&cursor);
+		int64_t first_ns = (int64_t)cairn_row_take_number(&cursor);
+		uint32_t place = cairn_map_get(places, instance);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (place != CAIRN_NONE) {
+			processes->items[place].snapshots = (size_t)count;
+			processes->items[place].first_ns = first_ns;
+		}
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
 /* Puts the point of one row each in front of the points of its process. */
 static bool put_earlier(struct cairn_store *store, const char *statement, struct cairn_store_processes *processes,
 			const struct cairn_map *places, struct cairn_error *error)
@@ -632,10 +661,15 @@ static bool ask_earlier(struct cairn_store *store, const struct cairn_question *
 	return good;
 }
 
+static int64_t first_seen(const struct cairn_store_process *process)
+{
+	return process->first_ns ? process->first_ns : process->points[0].time_ns;
+}
+
 static int compare_processes(const void *a, const void *b)
 {
 	const struct cairn_store_process *one = a, *other = b;
-	int64_t first = one->points[0].time_ns, second = other->points[0].time_ns;
+	int64_t first = first_seen(one), second = first_seen(other);
 	int order = strcmp(one->service, other->service);
 	order = order ? order : (first > second) - (first < second);
 	order = order ? order : strverscmp(one->version, other->version);
@@ -656,6 +690,7 @@ bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *que
 	*processes = (struct cairn_store_processes){0};
 	bool good = ask_processes(store, question, processes, &places, error) &&
 		    (processes->count == 0 || ask_points(store, question, processes, &places, error)) &&
+		    (processes->count == 0 || !question->counted || ask_counts(store, question, processes, &places, error)) &&
 		    (processes->count == 0 || !question->with_earlier || ask_earlier(store, question, processes, &places, error));
 	size_t kept = 0;
 	for (size_t i = 0; i < processes->count; i++)

@@ -72,6 +72,7 @@ struct cairn_question {
 	/* For very many instances: of each process only its last point, or the first in each time of so many nanoseconds. */
 	bool last_only;
 	int64_t slot_ns;
+	bool counted; /* with last_only: each process says how many points there are, and when the first was */
 	const char *const *labels; /* "key=value"; all of them have to hold */
 	size_t label_count;
 	/* Whether a process is wanted that all of the above holds for; NULL for every one. */
@@ -101,6 +102,9 @@ struct cairn_store_process {
 	int64_t start_ns;
 	struct cairn_store_point *points;
 	size_t point_count, point_capacity;
+	/* Where they were counted, of all points within the question's time; else 0. */
+	size_t snapshots;
+	int64_t first_ns;
 };
 
 struct cairn_store_processes {

@@ -53,6 +53,8 @@ bool cairn_fleet_question(const struct cairn_fleet_options *options, int64_t bac
 		.instance = options->instance,
 		.labels = options->labels.items,
 		.label_count = options->labels.count,
+		.last_only = options->last_only,
+		.counted = options->last_only,
 		.from_ns = back_ns ? now - back_ns : 0,
 	};
 	for (size_t i = 0; i < options->labels.count; i++)
