@@ -52,6 +52,34 @@ bool cairn_fleet_is_gone(const struct cairn_store_process *process, int64_t now_
 	return last->ended[0] || (now_ns - last->time_ns > silence_ns && cairn_fleet_point_at(process, now_ns) == SIZE_MAX);
 }
 
+double cairn_fleet_shares(const struct cairn_store_processes *processes, double *shares)
+{
+	int64_t first = INT64_MAX, last = 0;
+	double usual = 0, sum = 0;
+	size_t repeated = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		first = process->points[0].time_ns < first ? process->points[0].time_ns : first;
+		last = cairn_store_last(process)->time_ns > last ? cairn_store_last(process)->time_ns : last;
+		repeated += interval(process) > 0;
+		usual += (double)interval(process);
+	}
+	usual = repeated ? usual / (double)repeated : 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		const struct cairn_store_point *end = cairn_store_last(process);
+		double own = interval(process) ? (double)interval(process) : usual, silent = (double)(last - end->time_ns);
+		double there = (double)(end->time_ns - process->points[0].time_ns);
+		if (!end->ended[0])
+			there += silent <= silent_times * own ? silent : own;
+		there = there < own ? own : there;
+		/* Where each has one snapshot, nothing is known about how long they are there. */
+		shares[i] = repeated && there < (double)(last - first) ? there / (double)(last - first) : 1;
+		sum += shares[i];
+	}
+	return sum;
+}
+
 static void count_instances(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instant)
 {
 	bool limited = true;
