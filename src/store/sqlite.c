@@ -109,7 +109,7 @@ static struct cairn_engine_connection *open_database(const char *path, struct ca
 	umask(mask);
 	if (result == SQLITE_OK)
 		library.busy_timeout(connection->database, patience_ms);
-	if (result == SQLITE_OK && run(connection, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", error))
+	if (result == SQLITE_OK && run(connection, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error))
 		return connection;
 	if (result != SQLITE_OK)
 		fail(connection, error);

@@ -72,6 +72,40 @@ ok $? 'which is still there'
 rmdir "$scratch/spool/0000000000000000000.snapshot"
 stop
 
+# What the spool lets go is on the disk, not only in the kernel's memory: each batch that the store has taken was written through.
+cat >"$scratch/syncs.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static void note(int descriptor)
+{
+	char link[64], path[1000];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+	ssize_t length = readlink(link, path, sizeof path - 1);
+	if (length < 4 || memcmp(path + length - 4, "-wal", 4) != 0)
+		return;
+	int file = open(SYNCS, O_WRONLY | O_APPEND | O_CREAT, 0600);
+	(void)!write(file, "x", 1);
+	close(file);
+}
+int fdatasync(int descriptor) { note(descriptor); return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
+int fsync(int descriptor) { note(descriptor); return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
+C
+gcc -w -shared -fPIC -DSYNCS="\"$scratch/syncs\"" -o "$scratch/syncs.so" "$scratch/syncs.c" || broken 'gcc'
+store=sqlite:$scratch/synced.db
+"$cairn" store init -q "$store"
+LD_PRELOAD=$scratch/syncs.so collect
+for file; do
+	send "$file" synced >"$scratch/code"
+	wait_for 30 emptied
+done
+syncs=$(stat -c %s "$scratch/syncs")
+is "$((syncs >= $#))" 1 "$# batches are written through: $syncs times"
+stop
+
 # A disk that is full: refused, not lost, and taken again when there is room.
 if unshare -rm true 2>/dev/null; then
 	cat >"$scratch/full.sh" <<'S'
