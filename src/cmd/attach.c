@@ -352,7 +352,8 @@ static int lock_process(int pid)
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	for (int i = 0; i < 1000 && descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0; i++)
+	/* Some file systems have no locks: then there is nothing to wait for. */
+	for (int i = 0; i < 1000 && descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
 		pause_ms(10);
 	return descriptor;
 }
@@ -446,7 +447,8 @@ static int run_attach(const void *values, int count, char **operands)
 		return usage(error.text);
 	static struct work work;
 	/* Where the agent waits, it has come through the filter with the fork. */
-	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered || options->waiting};
+	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting,
+			     .filtered = options->filtered || options->waiting};
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)

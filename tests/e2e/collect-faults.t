@@ -37,6 +37,12 @@ done
 like "$("$cairn" fleet services --store "$store" --from 1789000000 2>&1)" '*nothing like that*' 'and whoever is no tenant sees none'
 is "$(count 'SELECT count(DISTINCT tenant) || " " || count(*) FROM processes') $(count 'SELECT count(*) FROM stacks') $(count 'SELECT count(*) FROM frames')" \
 	"2 2 $(($(count 'SELECT count(DISTINCT stack) FROM samples'))) $(count 'SELECT count(DISTINCT frame) FROM frames')" 'no row is shared between them'
+authorization=()
+is "$(curl -s "$url/health") $(curl -s -H 'Host: 10.0.0.7:4920' "$url/health")" 'ok ok' 'a probe needs no token'
+is "$(curl -s -o "$scratch/answer" -w '%{http_code}' "$url/metrics") $(curl -s -o "$scratch/answer" -w '%{http_code}' -d x "$url/health")" '401 401' 'all else does'
+seq -f 'token-%.0f' 1025 >"$scratch/too-many"
+like "$("$cairn" collect --store "$store" --spool "$scratch/other" --listen "127.0.0.1:$(free_port)" --tokens "$scratch/too-many" 2>&1)" \
+	'cairn: *too-many: more than 1024 tokens*' 'a file with more tokens than a collector takes is refused, not cut'
 authorization=(-H 'Authorization: Bearer secret-thre')
 is "$(send "$1" same)" 401 'a token with a letter missing'
 authorization=(-H 'Authorization: Bearer secret-threee')
