@@ -85,7 +85,8 @@ struct cairn_options {
  * CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
 
-/* Stops the agent, its threads and its sockets; returns when they are gone. Sampling continues unchanged. */
+/* Stops the agent, its threads and its sockets; returns when they are gone. jemalloc's profiler goes on. Cairn's engine stops sampling and
+ * no longer sees what is freed, so that its samples are discarded when it is switched on again. */
 CAIRN_API void cairn_stop(void);
 
 /* The state of the heap profiler. */
@@ -121,8 +122,8 @@ CAIRN_API int cairn_ledger(void);
 
 /* Writes the current heap profile, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears complete or not at
  * all and never replaces another. A profile of Cairn's engine also has the ages of live objects, the lifetimes of freed ones, the highest
- * point, slack, and what the service mapped itself (doc/ledger.md). Writes on the calling thread: the caller blocks signals that write(2)
- * may raise (SIGPIPE, SIGXFSZ). */
+ * point, slack, and what the service mapped itself (doc/ledger.md). Writes on the calling thread: if the descriptor may be a broken pipe,
+ * the caller blocks SIGPIPE. Beyond RLIMIT_FSIZE it fails with a message, and SIGXFSZ is not raised. */
 CAIRN_API bool cairn_snapshot_to(int descriptor, char *error, size_t size);
 CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
 

@@ -2,7 +2,8 @@
  *
  * Two releases, half of the instances each. Every instance has a load of its own, from a third of the mean to three times that, which all
  * its memory follows. The paths are steady ones, a cache that fills, a sawtooth and a queue that wanders, on all instances, and in release
- * B what the cell says. SPDX-License-Identifier: Apache-2.0 */
+ * B what the cell says.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_TESTS_SIMULATE_FLEET_H
 #define CAIRN_TESTS_SIMULATE_FLEET_H
 

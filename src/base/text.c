@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include "base/date.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -218,4 +219,16 @@ bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)
 	}
 	*ns = (int64_t)(seconds * CAIRN_SECOND_NS + fraction);
 	return text.length == 0;
+}
+
+int cairn_text_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+char *cairn_text_utc(int64_t ns, char *out)
+{
+	struct tm date = cairn_date(ns / CAIRN_SECOND_NS);
+	strftime(out, 24, "%Y-%m-%d %H:%M:%S UTC", &date);
+	return out;
 }

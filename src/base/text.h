@@ -39,8 +39,14 @@ bool cairn_text_share(const char *text, double *share);
 /* NS as a person reads it: "50 ms", "1.5 s", "10 min", "2.5 h", "3 days". Returns OUT, which holds at least 24 bytes. */
 char *cairn_text_span(int64_t ns, char *out);
 
+/* NS since 1970 as "2026-11-15 07:12:03 UTC". Returns OUT, which holds at least 24 bytes. */
+char *cairn_text_utc(int64_t ns, char *out);
+
 /* BYTES as a person reads it: "17 B", "1.5 KiB", "-3.2 MiB". Returns OUT, which holds at least 24 bytes. */
 char *cairn_text_human(double bytes, char *out);
+
+/* The order of two texts (A and B point to a const char *), for qsort. */
+int cairn_text_compare(const void *a, const void *b);
 
 /* How many single-letter edits turn A into B, up to a small limit; for "did you mean". */
 unsigned cairn_text_distance(const char *a, const char *b);

@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <time.h>
 
+#define CAIRN_MILLISECOND_NS INT64_C(1000000)
 #define CAIRN_SECOND_NS INT64_C(1000000000)
+#define CAIRN_HOUR_NS (3600 * CAIRN_SECOND_NS)
 
 static inline int64_t cairn_time_ns(const struct timespec *time)
 {

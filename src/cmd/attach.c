@@ -1,6 +1,7 @@
 /* attach.c - `cairn attach` and `cairn detach`: an agent for a process that runs already, and its end.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/attach/check.h"
@@ -37,7 +38,7 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
-	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
 	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
@@ -53,7 +54,7 @@ static const struct cairn_option_group no_groups[] = {{0}};
 
 static void pause_ms(long milliseconds)
 {
-	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
 /* The settings that the agent is given. */
@@ -157,19 +158,6 @@ static int find_memfd(int pid)
 	return found;
 }
 
-static bool write_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t part = write(descriptor, bytes.data, bytes.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		bytes = cairn_bytes_skip(bytes, (size_t)part);
-	}
-	return true;
-}
-
 /* The library into the process's memfd, with `cairn_attached` filled in. */
 static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 {
@@ -185,7 +173,8 @@ static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 	work->attach.descriptor = number + 1;
 	work->attach_offset = (off_t)offset;
 	int descriptor = open_memfd(work->pid, number);
-	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && write_all(descriptor, work->library.bytes) &&
+	struct cairn_bytes rest = work->library.bytes;
+	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && cairn_descriptor_write_all(descriptor, &rest) &&
 		       pwrite(descriptor, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach;
 	if (!written)
 		cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
@@ -384,7 +373,7 @@ static bool attach(struct work *work, struct cairn_error *error)
 
 static bool await_agent(struct work *work, const char *name, struct cairn_target *target, struct cairn_error *error)
 {
-	int64_t now = cairn_clock_ns(), until = now + ready_ms * (int64_t)1000000, look = now + look_ms * (int64_t)1000000;
+	int64_t now = cairn_clock_ns(), until = now + ready_ms * CAIRN_MILLISECOND_NS, look = now + look_ms * CAIRN_MILLISECOND_NS;
 	for (; (now = cairn_clock_ns()) < until; pause_ms(10)) {
 		if (cairn_target_find(target, name, NULL, error))
 			return true;
@@ -392,7 +381,7 @@ static bool await_agent(struct work *work, const char *name, struct cairn_target
 			continue;
 		if (has_failed(work, error))
 			return false;
-		look = now + look_ms * (int64_t)1000000;
+		look = now + look_ms * CAIRN_MILLISECOND_NS;
 	}
 	return false;
 }
@@ -443,7 +432,8 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
 		return cairn_say_failure(&error);
 	}
-	if (!cairn_program_settings_are_good(options->engine, options->token, &error))
+	struct cairn_program_settings settings = {options->engine, options->token, options->listen, options->budget};
+	if (!cairn_program_settings_are_good(&settings, &error))
 		return usage(error.text);
 	static struct work work;
 	/* Where the agent waits, it has come through the filter with the fork. */
@@ -477,7 +467,7 @@ static int run_detach(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	}
 	cairn_buffer_free(&body);
-	for (int64_t until = cairn_clock_ns() + detach_ms * (int64_t)1000000; cairn_target_find(&target, operands[0], NULL, &error);
+	for (int64_t until = cairn_clock_ns() + detach_ms * CAIRN_MILLISECOND_NS; cairn_target_find(&target, operands[0], NULL, &error);
 	     pause_ms(10))
 		if (cairn_clock_ns() > until)
 			return cairn_say_error("the agent has not ended within 10 s");

@@ -14,10 +14,10 @@ static void prepare(void *options)
 
 static bool check(const void *options, struct cairn_error *error)
 {
-	return cairn_source_is_whole(&((const struct cairn_view_setup *)options)->source) ||
+	return cairn_view_is_whole(options) ||
 	       cairn_fail_usage(error,
 				"'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
-				"--peak, --slack, --fragmentation nor --mappings");
+				"--peak, --slack, --fragmentation, --mappings, --tagfocus nor --tagignore");
 }
 
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)

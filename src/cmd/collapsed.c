@@ -46,7 +46,7 @@ const struct cairn_command cairn_command_collapsed = {
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true,
-						   .endings = (const char *const[]){".folded", NULL},
+						   .suffixes = (const char *const[]){".folded", NULL},
 						   .without_errors = "folded text",
 						   .prepare = prepare,
 						   .show = show},

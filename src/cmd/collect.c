@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/config.h"
 #include "agent/host/listen.h"
+#include "base/condition.h"
 #include "cmd/collect/collector.h"
 #include "cmd/command.h"
 #include "store/store.h"
@@ -147,8 +148,8 @@ static int run(const void *values, int operand_count, char **operands)
 	const struct options *options = values;
 	struct cairn_error error;
 	struct cairn_arena arena = {0};
-	struct cairn_collector collector = {
-		.source = &options->source, .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
+	struct cairn_collector collector = {.source = &options->source, .lock = PTHREAD_MUTEX_INITIALIZER};
+	cairn_condition_init(&collector.arrived);
 	collector.unpacked_most = options->unpacked_bytes ? options->unpacked_bytes : usual_unpacked;
 	collector.store_name = options->store ? options->store : getenv("CAIRN_STORE");
 	const char *folder = options->spool ? options->spool : usual_folder(&arena);

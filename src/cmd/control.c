@@ -4,9 +4,10 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
+#include "cmd/suffix.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
+#include "profile/kind.h"
 #include "profile/read.h"
 
 #include <ctype.h>
@@ -32,7 +33,7 @@ static const struct cairn_option json_table[] = {
 };
 
 static const struct cairn_option period_table[] = {
-	{0, "period", "SIZE", "set the sampling period, such as 512K", CAIRN_OPTION_SIZE,
+	{0, "period", "SIZE", "set the sampling period, such as 512K", CAIRN_OPTION_PERIOD,
 	 offsetof(struct options, period), 0},
 	{0},
 };
@@ -193,7 +194,7 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	if (good && profile.time_ns > 0)
 		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
 	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
-	    strcmp(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space") == 0)
+	    cairn_profile_value_kind(&profile, profile.default_value) == CAIRN_VALUE_LIVE_BYTES)
 		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
 	if (good && strcmp(profile.format, "pprof") == 0)
 		facts->ending = "pb.gz";
@@ -259,7 +260,7 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
 		return usage_one();
-	if (!cairn_ending_check("dump", options->output, NULL, &error))
+	if (!cairn_suffix_check("dump", options->output, NULL, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), false, target.url) : cairn_say_failure(&error);
@@ -282,7 +283,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("--for takes up to 1h, --frequency 1 to 10000");
-	if (!cairn_ending_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))

@@ -3,9 +3,10 @@
 #include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
+#include "cmd/suffix.h"
 #include "cmd/view.h"
 #include "profile/flat_write.h"
+#include "profile/kind.h"
 #include "profile/pprof_write.h"
 #include "report/callgrind.h"
 #include "report/collapsed.h"
@@ -55,7 +56,7 @@ static struct cairn_profile kept_samples(const struct cairn_view *view, struct c
 static void since_base(struct cairn_profile *profile)
 {
 	for (uint32_t value = 0; value < profile->value_count; value++) {
-		if (strncmp(cairn_profile_string(profile, profile->value_types[value].type), "inuse_", 6) != 0)
+		if (!cairn_value_is_live(cairn_profile_value_kind(profile, value)))
 			continue;
 		for (size_t i = 0; i < profile->sample_count; i++)
 			profile->values[i * profile->value_count + value] += cairn_profile_base(profile, i, value);
@@ -142,7 +143,7 @@ static void write_folded(struct cairn_view *view, struct cairn_buffer *out)
 /* A format represents either the view, or the profile with all its values and whole stacks. */
 static const struct format {
 	const char *name;
-	const char *endings[4]; /* of output files that ask for it by their name */
+	const char *suffixes[4]; /* of output files that ask for it by their name */
 	bool binary;
 	void (*write_view)(struct cairn_view *view, struct cairn_buffer *out);
 	bool (*write_profile)(const struct options *options, const struct cairn_profile *profile,
@@ -161,8 +162,8 @@ enum { format_count = sizeof formats / sizeof *formats };
 static const struct format *format_by_ending(const char *path)
 {
 	for (int i = 0; path && i < format_count; i++)
-		for (int e = 0; e < 4 && formats[i].endings[e]; e++)
-			if (cairn_bytes_end_with(cairn_bytes_of(path), formats[i].endings[e]))
+		for (int e = 0; e < 4 && formats[i].suffixes[e]; e++)
+			if (cairn_bytes_end_with(cairn_bytes_of(path), formats[i].suffixes[e]))
 				return &formats[i];
 	return NULL;
 }
@@ -306,7 +307,7 @@ static bool check_export(const void *values, struct cairn_error *error)
 	if (options->format && !format)
 		return false;
 	/* A name like that of another command's output is refused before a missing format is. */
-	if (!cairn_ending_check("export", options->setup.output, format ? format->endings : NULL, error))
+	if (!cairn_suffix_check("export", options->setup.output, format ? format->suffixes : NULL, error))
 		return false;
 	format = choose_format(options, error);
 	return format && (!format->binary || options->plain || cairn_view_takes_binary(&options->setup, error));
@@ -360,5 +361,5 @@ const struct cairn_command cairn_command_pprof = {
 	.options_size = sizeof(struct options),
 	.view =
 		&(const struct cairn_view_command){
-			.bare = true, .endings = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
+			.bare = true, .suffixes = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
 };

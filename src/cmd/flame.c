@@ -1,10 +1,12 @@
 /* flame.c - `cairn flame`: the profile as a flame graph; and flamegraph.pl, by that name.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/flame.h"
+
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/flame.h"
 #include "cmd/flame/script.h"
 #include "cmd/view.h"
 #include "profile/read.h"
@@ -296,7 +298,7 @@ const struct cairn_command cairn_command_flame = {
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .picture = true,
-						   .endings = (const char *const[]){".svg", NULL},
+						   .suffixes = (const char *const[]){".svg", NULL},
 						   .prepare = prepare,
 						   .check = check,
 						   .show = show},
@@ -362,14 +364,14 @@ static int open_lines(const struct options *options, int count, char **files, st
 						    &lines, &kept);
 		if (kept && ignored)
 			fprintf(stderr, "Ignored %zu lines with invalid format\n", ignored);
-		const struct cairn_buffer *taken = kept ? &lines : &text;
+		struct cairn_bytes taken = cairn_buffer_bytes(kept ? &lines : &text);
 		bool nothing = !kept && cairn_profile_sniff(cairn_buffer_bytes(&text)) == CAIRN_FORMAT_FOLDED;
 		file = nothing ? -1 : memfd_create("lines", MFD_CLOEXEC);
 		if (nothing)
 			cairn_fail(error, "no line ends in a space and a number");
 		else if (file < 0)
 			cairn_fail(error, "cannot make room for the input: %s", strerror(errno));
-		else if (write(file, taken->data, taken->length) != (ssize_t)taken->length) {
+		else if (!cairn_descriptor_write_all(file, &taken)) {
 			cairn_fail(error, "cannot keep the input: %s", strerror(errno));
 			close(file);
 			file = -1;

@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct options {
@@ -226,11 +225,9 @@ static void add_figure(struct cairn_buffer *out, const char *name, const char *c
 
 static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
 {
-	char time[40] = "", total[24];
-	time_t seconds = (time_t)(picture->time_ns / CAIRN_SECOND_NS);
-	struct tm parts;
-	if (seconds && gmtime_r(&seconds, &parts))
-		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);
+	char time[24] = "", total[24];
+	if (picture->time_ns)
+		cairn_text_utc(picture->time_ns, time);
 	cairn_buffer_text(out, "<section><h2>");
 	cairn_xml_text(out, cairn_bytes_of(picture->name));
 	cairn_buffer_format(out, "</h2><p>%s <meter max=\"%.0f\" value=\"%.0f\"></meter> ", time, largest, picture->total);

@@ -6,7 +6,7 @@
 #include "cmd/rss/account.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "report/churn.h"
 #include "series/leaks.h"
 
@@ -50,7 +50,7 @@ static void prepare(void *values)
 	struct cairn_source_options *source = &options->setup.source;
 	source->split_threads = source->split_sizes = true;
 	source->columns_compare = true;
-	source->with_freed = cairn_source_is_whole(source);
+	source->with_freed = cairn_view_is_whole(&options->setup);
 	source->every_kind = cairn_source_is_plain(source);
 	/* Objects grow older from one dump to the next, which is no change. */
 	source->split_ages = source->base.count == 0;
@@ -74,9 +74,10 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	const struct options *options = values;
 	struct cairn_page_options page = {.title = options->title, .node_most = (size_t)options->node_most, .series = options->series};
 	struct beside beside = {.churn = cairn_buffer(SIZE_MAX), .bill = cairn_buffer(SIZE_MAX)};
-	if (cairn_source_is_whole(&options->setup.source)) {
-		cairn_churn_page(view, &beside.churn);
+	if (cairn_source_is_whole(&options->setup.source))
 		add_bill(&beside, view->profile);
+	if (cairn_view_is_whole(&options->setup)) {
+		cairn_churn_page(view, &beside.churn);
 		if (!page.series && cairn_judged_make(&beside.judged, view->profile, &options->setup.view)) {
 			cairn_page_describe(&beside.page, &beside.judged.series, &beside.judged.leaks, &beside.judged.view, &beside.arena);
 			page.series = &beside.page;
@@ -130,7 +131,10 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_arena arena = {0};
 	struct cairn_error error;
 	bool several = is_series(&options, count, operands);
-	options.setup.source.with_freed = cairn_source_is_whole(&options.setup.source); /* the ages of the newest dump count, too */
+	/* What grows has the names that it has on the page, and is chosen by the same labels; the ages of the newest dump count, too. */
+	options.setup.view.fold_wrappers = true;
+	options.setup.source.with_freed = cairn_view_is_whole(&options.setup);
+	cairn_view_split_labels(&options.setup.source, &options.setup.view.filter);
 	/* If the dumps do not form a series, the page shows the newest of them. */
 	if (several && cairn_source_series(&series, &options.setup.source, &options.setup.view, least_dumps, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
@@ -159,7 +163,7 @@ const struct cairn_command cairn_command_html = {
 	.run = run,
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .picture = true,
-						   .endings = (const char *const[]){".html", ".htm", NULL},
+						   .suffixes = (const char *const[]){".html", ".htm", NULL},
 						   .prepare = prepare,
 						   .show = show},
 };

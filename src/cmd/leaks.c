@@ -388,9 +388,10 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_view view = {0};
 	struct cairn_symbolize_report unnamed = {0};
 	int code;
-	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age. */
+	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age or label. */
 	struct cairn_source_options *source = &own.setup.source;
-	source->with_freed = !source->thread && !source->older && !source->younger;
+	bool part = cairn_view_split_labels(source, &own.setup.view.filter);
+	source->with_freed = !part && !source->thread && !source->older && !source->younger;
 	source->unnamed = &unnamed;
 	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||

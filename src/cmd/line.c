@@ -7,13 +7,12 @@
 #include "base/arena.h"
 
 #include <dlfcn.h>
+#include <editline/readline.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <editline/readline.h>
 
 enum { history_lines = 1000 };
 

@@ -38,14 +38,15 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	if (!pattern)
 		return false;
 	bool any = cairn_list_make(&list, view, pattern);
+	struct cairn_source_search search = {.folders = options->source_path};
 	struct cairn_bytes output = cairn_bytes_of(options->setup.output ? options->setup.output : "");
 	struct cairn_find_options find = cairn_source_find(&options->setup.source);
 	if (cairn_bytes_end_with(output, ".html"))
-		cairn_list_html(&list, view, options->setup.pattern, options->source_path, &find, out);
+		cairn_list_html(&list, view, options->setup.pattern, &search, &find, out);
 	else if (json)
-		cairn_list_json(&list, view, options->source_path, json);
+		cairn_list_json(&list, view, &search, json);
 	else
-		cairn_list_text(&list, view, options->source_path, &shape, out);
+		cairn_list_text(&list, view, &search, &shape, out);
 	cairn_list_free(&list);
 	cairn_pattern_free(pattern);
 	return any || cairn_fail(error, "no function matches '%s'; 'cairn top' lists the names", options->setup.pattern);
@@ -59,5 +60,5 @@ const struct cairn_command cairn_command_list = {
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
-		.takes_pattern = true, .endings = (const char *const[]){".html", NULL}, .prepare = prepare, .show = show},
+		.takes_pattern = true, .suffixes = (const char *const[]){".html", NULL}, .prepare = prepare, .show = show},
 };

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/option.h"
 
+#include "agent/host/config.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -134,6 +135,13 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 		if (cairn_text_size(text, value))
 			return true;
 		return cairn_fail(error, "--%s takes a size such as 512K or 4G, not '%s'", option->name, text);
+	case CAIRN_OPTION_PERIOD: {
+		uint64_t period;
+		if (!cairn_text_size(text, &period) || period == 0 || period > CAIRN_PERIOD_MOST)
+			return cairn_fail(error, "--%s takes a size from 1 to 1T, such as 512K, not '%s'", option->name, text);
+		*(uint64_t *)value = period;
+		return true;
+	}
 	case CAIRN_OPTION_NUMBER: {
 		char *end;
 		double number = strtod(text, &end);

@@ -16,6 +16,7 @@ enum cairn_option_kind {
 	CAIRN_OPTION_LIST,   /* struct cairn_option_list; may be given several times */
 	CAIRN_OPTION_COUNT,  /* uint64_t, decimal */
 	CAIRN_OPTION_SIZE,   /* uint64_t, with K, M, G */
+	CAIRN_OPTION_PERIOD, /* the same, of those that an agent samples with; 0 is none given */
 	CAIRN_OPTION_NUMBER, /* double, not negative */
 };
 

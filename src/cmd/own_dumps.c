@@ -11,16 +11,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { path_size = CAIRN_OWN_DUMPS_PATH };
+enum { path_size = 4096 };
 
-void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps *dumps)
+struct own_dumps {
+	size_t count;
+	char last[path_size]; /* the path of the one with the highest number */
+};
+
+/* Those of process PID whose names begin with PREFIX, which may have a folder. */
+static void find(const char *prefix, pid_t pid, struct own_dumps *dumps)
 {
 	char folder[path_size];
 	uint64_t last = 0;
 	size_t length = cairn_path_folder(prefix);
 	snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1, length ? prefix : ".");
 	struct cairn_bytes wanted = cairn_bytes_of(prefix + length);
-	*dumps = (struct cairn_own_dumps){0};
+	*dumps = (struct own_dumps){0};
 	DIR *entries = opendir(folder);
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		struct cairn_dump_name name;
@@ -63,11 +69,11 @@ static void read_prefix(pid_t pid, char *out, size_t size)
 void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error)
 {
 	char prefix[1024], path[path_size], text[sizeof error->text];
-	struct cairn_own_dumps dumps;
+	struct own_dumps dumps;
 	read_prefix(pid, prefix, sizeof prefix);
 	/* The path as the process sees it: relative to its folder, in its view of the file system. */
 	snprintf(path, sizeof path, prefix[0] == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s", pid, prefix);
-	cairn_own_dumps_find(path, pid, &dumps);
+	find(path, pid, &dumps);
 	if (dumps.count == 0)
 		return;
 	char folder[path_size], *name = dumps.last + cairn_path_folder(dumps.last);

@@ -7,16 +7,6 @@
 
 #include <sys/types.h>
 
-enum { CAIRN_OWN_DUMPS_PATH = 4096 };
-
-struct cairn_own_dumps {
-	size_t count;
-	char last[CAIRN_OWN_DUMPS_PATH]; /* the path of the one with the highest number */
-};
-
-/* Those of process PID whose names begin with PREFIX, which may have a folder. */
-void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps *dumps);
-
 /* Adds to ERROR where the dumps are that the running process PID has left so far, if any: by prof_prefix of its environment, in the
  * folder it runs in. */
 void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error);

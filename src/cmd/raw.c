@@ -1,8 +1,8 @@
 /* raw.c - `cairn raw`: everything in a profile, as plain text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/source.h"
+#include "cmd/suffix.h"
 #include "report/raw.h"
 
 struct options {
@@ -31,7 +31,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_error error;
 	struct cairn_profile profile;
 	int code;
-	if (!cairn_ending_check("raw", options->output, NULL, &error))
+	if (!cairn_suffix_check("raw", options->output, NULL, &error))
 		return cairn_say_failure(&error);
 	if (!cairn_source_load(&profile, &source, operand_count, operands, &error)) {
 		code = cairn_say_failure(&error);

@@ -1,18 +1,16 @@
 /* rss.c - `cairn rss`: breaks down resident memory; the parts add up to the total.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
-#include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/rss/account.h"
+#include "cmd/suffix.h"
 #include "cmd/target.h"
 #include "series/bill_svg.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct options {
 	struct cairn_target_options target;
@@ -33,21 +31,11 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-/* "2026-11-15 07:12:03 UTC". */
-static char *show_time(int64_t ns, char *out, size_t size)
-{
-	time_t seconds = (time_t)(ns / CAIRN_SECOND_NS);
-	struct tm parts;
-	if (!gmtime_r(&seconds, &parts) || !strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &parts))
-		out[0] = 0;
-	return out;
-}
-
 static void describe(const struct cairn_account *account, char *out, size_t size)
 {
-	char date[40];
+	char date[24];
 	snprintf(out, size, "%s (%d), %s", account->process[0] ? account->process : "unknown process", account->pid,
-		 show_time(account->time_ns, date, sizeof date));
+		 cairn_text_utc(account->time_ns, date));
 }
 
 /* After the lines: what is counted somewhere but not resident. */
@@ -153,7 +141,7 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("'cairn rss' takes one process or one dump");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (!cairn_ending_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
+	if (!cairn_suffix_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
 		return cairn_say_failure(&error);
 	struct cairn_account *account = calloc(1, sizeof *account);
 	if (!account)

@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
+#include "cmd/suffix.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
 	{0, "active", NULL, NULL, CAIRN_OPTION_FLAG, AT(active), 0},
-	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
 	{'o', "output", "FILE", "write the profile to FILE (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output), 0},
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
@@ -253,11 +253,12 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (!cairn_ending_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";
-	if (!cairn_program_settings_are_good(options.engine, options.token, &error)) {
+	struct cairn_program_settings settings = {options.engine, options.token, options.listen, options.budget};
+	if (!cairn_program_settings_are_good(&settings, &error)) {
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/listen.h"
 #include "base/array.h"
+#include "base/condition.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -42,7 +43,8 @@ static const struct cairn_option table[] = {
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
 	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
-	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons", CAIRN_OPTION_TEXT, AT(source_path), 0},
+	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons (default: the current folder, for processes of this user)",
+	 CAIRN_OPTION_TEXT, AT(source_path), 0},
 	{0},
 };
 
@@ -64,7 +66,7 @@ enum { names_most = 64,
        request_seconds = 10,
        response_most = 512 << 20,
        answers_most = 768 << 20,
-       least_every_ns = 100000000 };
+       least_every_ns = 100 * CAIRN_MILLISECOND_NS };
 static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
 
 static struct cairn_serve serve;
@@ -299,13 +301,10 @@ static void announce(void)
 
 static bool start(int count, char **operands, struct cairn_error *error)
 {
-	pthread_condattr_t attributes;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_mutex_init(&serve.lock, NULL);
-	pthread_cond_init(&serve.changed, &attributes);
+	cairn_condition_init(&serve.changed);
 	serve.events = cairn_buffer(SIZE_MAX);
-	serve.started_ms = cairn_clock_wall_ns() / 1000000;
+	serve.started_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
 	serve.every_ns = usual_every_ns;
 	serve.looked_ns = cairn_clock_ns();
 	if (!read_time(serve.options->every, "every", least_every_ns, &serve.every_ns, error) ||

@@ -238,8 +238,7 @@ static const struct cairn_profile *find_profile(struct shell *shell, const struc
 	if (command->view->prepare)
 		command->view->prepare(setup);
 	struct cairn_source_options source = setup->source;
-	source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
-	source.split_ages |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
+	cairn_view_split_labels(&source, &setup->view.filter);
 	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &source, error);
 	if (profile || source.split_threads == split)
 		return profile;
@@ -366,11 +365,6 @@ static void add_candidate(struct shell *shell, const char *text)
 	shell->candidates[shell->candidate_count++] = text;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Completes names of functions up to the first character that has a meaning in a regular expression. */
 static void add_names(struct shell *shell)
 {
@@ -384,7 +378,7 @@ static void add_names(struct shell *shell)
 	}
 	size_t count = shell->candidate_count - shell->first_name, kept = shell->first_name;
 	if (count)
-		qsort(shell->candidates + shell->first_name, count, sizeof *shell->candidates, compare_texts);
+		qsort(shell->candidates + shell->first_name, count, sizeof *shell->candidates, cairn_text_compare);
 	for (size_t i = shell->first_name; i < shell->candidate_count; i++)
 		if (i == shell->first_name || strcmp(shell->candidates[i], shell->candidates[kept - 1]) != 0)
 			shell->candidates[kept++] = shell->candidates[i];

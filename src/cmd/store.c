@@ -36,7 +36,7 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}
-	struct cairn_store *store = cairn_store_open(operands[1], &error);
+	struct cairn_store *store = cairn_store_create(operands[1], &error);
 	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &keep_days : NULL, &error) &&
 		    cairn_store_check(store, &error);
 	cairn_store_close(store);

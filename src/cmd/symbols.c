@@ -88,7 +88,7 @@ static int name_addresses(int count, char **operands)
 {
 	struct cairn_file input;
 	struct cairn_error error;
-	if (count != 1) {
+	if (count != 1 || strcmp(operands[0], "-") != 0) {
 		cairn_say_error("usage: cairn symbols push FILE... --to URL");
 		return CAIRN_EXIT_USAGE;
 	}

@@ -6,7 +6,7 @@
 #include "cmd/series.h"
 #include "cmd/timeline/history.h"
 #include "cmd/view.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "report/head.h"
 #include "series/timeline.h"
 #include "series/words.h"
@@ -179,7 +179,7 @@ static size_t layer_count(const struct options *options)
 /* Shows the history of one dump. *FOUND is false if several dumps are to be shown. */
 static bool show_history(const struct options *options, enum format format, int count, char **names, bool *found, struct cairn_error *error)
 {
-	struct cairn_history_ask ask = {.required = options->history, .last_ns = 3600 * CAIRN_SECOND_NS, .title = options->title,
+	struct cairn_history_ask ask = {.required = options->history, .last_ns = CAIRN_HOUR_NS, .title = options->title,
 					.format = (enum cairn_history_format)format};
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	*found = false;
@@ -205,6 +205,7 @@ static int run(const void *values, int operand_count, char **operands)
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write pictures to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
 	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
+	cairn_view_split_labels(&own.setup.source, &own.setup.view.filter);
 	int code;
 	bool found;
 	if (!show_history(options, format, operand_count, operands, &found, &error))

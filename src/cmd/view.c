@@ -4,7 +4,7 @@
 
 #include "base/pattern.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
+#include "cmd/suffix.h"
 #include "report/head.h"
 #include "report/label.h"
 #include "symbol/wrapper.h"
@@ -212,6 +212,24 @@ bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn
 	return check_label("--tagfocus", filter->tag_focus, error) && check_label("--tagignore", filter->tag_ignore, error);
 }
 
+static bool has_label_filter(const struct cairn_filter_options *filter)
+{
+	return filter->tag_focus || filter->tag_ignore;
+}
+
+bool cairn_view_split_labels(struct cairn_source_options *source, const struct cairn_filter_options *filter)
+{
+	bool split = has_label_filter(filter);
+	source->split_threads |= split;
+	source->split_ages |= split;
+	return split;
+}
+
+bool cairn_view_is_whole(const struct cairn_view_setup *setup)
+{
+	return cairn_source_is_whole(&setup->source) && !has_label_filter(&setup->view.filter);
+}
+
 /* Refuses a name that promises another format than the one that is written. Reports can be written as JSON. */
 static bool check_ending(const struct cairn_command *command, struct cairn_view_setup *setup, struct cairn_error *error)
 {
@@ -219,8 +237,8 @@ static bool check_ending(const struct cairn_command *command, struct cairn_view_
 		setup->json = true;
 		return true;
 	}
-	bool any = command->view->bare && !command->view->endings;
-	return any || cairn_ending_check(command->name, setup->output, command->view->endings, error);
+	bool any = command->view->bare && !command->view->suffixes;
+	return any || cairn_suffix_check(command->name, setup->output, command->view->suffixes, error);
 }
 
 static bool check(const struct cairn_command *command, void *options, struct cairn_error *error)
@@ -252,8 +270,7 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	if (!check(command, options, &error))
 		return cairn_say_failure(&error);
 	setup->shape.colour = !setup->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	setup->source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
-	setup->source.split_ages |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
+	cairn_view_split_labels(&setup->source, &setup->view.filter);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	struct cairn_symbolize_report unnamed = {0};
 	setup->source.unnamed = setup->source.quiet ? NULL : &unnamed;

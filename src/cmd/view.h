@@ -51,8 +51,8 @@ struct cairn_view_command {
 	bool (*check)(const void *options, struct cairn_error *error);
 	bool bare;    /* the output is a separate format: no head above it, and no JSON */
 	bool picture; /* the output is not for a terminal */
-	/* The file name endings for this output, ending with NULL; NULL for any. Reports also accept .json. */
-	const char *const *endings;
+	/* The file name suffixes for this output, ending with NULL; NULL for any. Reports also accept .json. */
+	const char *const *suffixes;
 	const char *without_errors; /* the format, if it cannot represent errors; else NULL */
 	/* Appends the report to OUT as text or, if JSON is not NULL, adds its members to the open object. */
 	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
@@ -71,6 +71,13 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 /* Whether the filters of SETUP are well formed. They are compiled when the view is made; one that is wrong is reported before a large
  * profile is read for it. */
 bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn_error *error);
+
+/* Has the reader of SOURCE keep apart what the label filters in FILTER tell apart: threads and ages. Returns whether there are any. */
+bool cairn_view_split_labels(struct cairn_source_options *source, const struct cairn_filter_options *filter);
+
+/* Whether SETUP selects all that one dump says of the heap: neither a sum, nor a difference, nor a part by thread, age or label. Only of
+ * that do dumps say what was freed. */
+bool cairn_view_is_whole(const struct cairn_view_setup *setup);
 
 /* Whether binary output may be written: not to a terminal. */
 bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error);

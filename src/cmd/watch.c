@@ -94,7 +94,7 @@ static const struct cairn_option table[] = {
 static const struct cairn_option attach_table[] = {
 	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, attach), 0},
-	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, offsetof(struct options, agent.period),
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, offsetof(struct options, agent.period),
 	 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, agent.engine), 0},
@@ -431,7 +431,7 @@ static void run_loop(struct loop *loop, int64_t end)
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
-		int wait_ms = wait <= 0 ? 0 : wait > 3600 * CAIRN_SECOND_NS ? 3600 * 1000 : (int)((wait + 999999) / 1000000);
+		int wait_ms = wait <= 0 ? 0 : wait > CAIRN_HOUR_NS ? 3600 * 1000 : (int)((wait + 999999) / CAIRN_MILLISECOND_NS);
 		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
 		now = cairn_clock_ns();
 		for (int i = 0; i < count; i++) {
@@ -632,6 +632,7 @@ static int run(const void *values, int count, char **operands)
 	struct loop loop = {.options = options,
 			    .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
 	const struct cairn_attach_settings *agent = &options->agent;
+	struct cairn_program_settings settings = {agent->engine, agent->listen ? options->target.token : NULL, agent->listen, agent->budget};
 	struct cairn_error error;
 	int64_t duration = 0;
 	loop.watch.agent.token = options->target.token;
@@ -650,7 +651,7 @@ static int run(const void *values, int count, char **operands)
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	else if (check_operands(count, operands, &error) &&
-		 cairn_program_settings_are_good(agent->engine, agent->listen ? options->target.token : NULL, &error) &&
+		 cairn_program_settings_are_good(&settings, &error) &&
 		 read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
 		 cairn_template_check(loop.watch.pattern, &error)) {
 		if (!check_folder(loop.watch.folder.path, &error))

@@ -159,6 +159,11 @@ bool cairn_dump_is_last_moment(const struct cairn_dump *dump)
 	return strncmp(dump->reason, CAIRN_DUMP_LAST ":", sizeof CAIRN_DUMP_LAST) == 0;
 }
 
+struct cairn_bytes cairn_dump_ending(const struct cairn_dump *dump)
+{
+	return cairn_text_trim(cairn_bytes_skip(cairn_bytes_of(dump->reason), sizeof CAIRN_DUMP_LAST));
+}
+
 bool cairn_dump_is_heap(int descriptor)
 {
 	char start[8];

@@ -43,6 +43,9 @@ struct cairn_dump {
 /* Whether DUMP is such a dump. */
 bool cairn_dump_is_last_moment(const struct cairn_dump *dump);
 
+/* How the process of such a dump ended, in words, which cairn_end_parse understands. Borrowed from DUMP. */
+struct cairn_bytes cairn_dump_ending(const struct cairn_dump *dump);
+
 /* Whether NAME is a plain file name: no slash, no control character, not hidden, not too long. */
 bool cairn_dump_is_name(const char *name);
 

@@ -80,7 +80,7 @@ struct cairn_ledger_stack {
 	 * since the peak. CAIRN_LEDGER_SAVING while it is being written. */
 	_Atomic uint64_t peak;
 	_Atomic uint64_t peak_samples, peak_objects, peak_bytes;
-	_Atomic uint32_t lifetimes[CAIRN_LEDGER_LIFETIMES]; /* freed samples by lifetime */
+	_Atomic uint32_t lifetimes[CAIRN_LEDGER_LIFETIMES]; /* freed samples by lifetime; a count stays at its end */
 };
 
 struct cairn_ledger_module {

@@ -7,13 +7,15 @@
 #include "base/time.h"
 #include "dump/ledger_heap.h"
 
-struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger)
+/* The process that LEDGER claims to belong to. */
+static struct cairn_life life_of(const struct cairn_ledger *ledger)
 {
 	const struct cairn_ledger_header *header = &ledger->header;
 	return (struct cairn_life){.pid = header->pid > 0 ? header->pid : 0, .boot = header->boot, .ticks = header->ticks};
 }
 
-int64_t cairn_ledger_newest(const struct cairn_ledger *ledger)
+/* The latest birth in LEDGER by its clock, at least the time of its header: its process ran at least until then. */
+static int64_t newest_of(const struct cairn_ledger *ledger)
 {
 	struct cairn_ledger_sample sample;
 	int64_t newest = ledger->header.clock_ns;
@@ -50,10 +52,10 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 	if (!end->how)
 		return;
 	cairn_trailer_write_text(out, "ended", end->how);
-	if (end->kind != CAIRN_LEDGER_END_UNKNOWN)
-		cairn_trailer_write_number(out, end->kind == CAIRN_LEDGER_END_SIGNAL ? "ended.signal" : "ended.code",
-					   (uint64_t)end->number);
-	if (end->out_of_memory)
+	if (end->end.kind != CAIRN_END_UNKNOWN)
+		cairn_trailer_write_number(out, end->end.kind == CAIRN_END_SIGNAL ? "ended.signal" : "ended.code",
+					   (uint64_t)end->end.number);
+	if (end->end.out_of_memory)
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
@@ -66,7 +68,8 @@ static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer
 		struct cairn_smaps smaps = *end->smaps;
 		for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
 			cairn_trailer_write_number(out, name, *value);
-		cairn_trailer_write_number(out, "smaps.before_ms", end->smaps_before_ns > 0 ? (uint64_t)end->smaps_before_ns / 1000000 : 0);
+		cairn_trailer_write_number(out, "smaps.before_ms",
+					   end->smaps_before_ns > 0 ? (uint64_t)(end->smaps_before_ns / CAIRN_MILLISECOND_NS) : 0);
 	}
 	if (end->reading && end->reading->limit)
 		cairn_trailer_write_number(out, "limit", end->reading->limit);
@@ -97,7 +100,7 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 		if (time <= 0 || (i && rows[i].time_ns == rows[i - 1].time_ns))
 			continue;
 		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / CAIRN_SECOND_NS),
-				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident,
+				    (long long)(time / CAIRN_MILLISECOND_NS % 1000), (unsigned long long)rows[i].resident,
 				    (unsigned long long)rows[i].usage, (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live,
 				    (unsigned long long)rows[i].allocated);
 	}
@@ -107,7 +110,7 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
 {
 	const struct cairn_ledger_header *header = &ledger->header;
-	struct cairn_life life = cairn_ledger_life(ledger);
+	struct cairn_life life = life_of(ledger);
 	char text[CAIRN_LIFE_TEXT];
 	cairn_trailer_write_first(out);
 	write_text(out, "version", CAIRN_VERSION);
@@ -137,7 +140,7 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 			     struct cairn_error *error)
 {
 	struct cairn_ledger_heap heap;
-	int64_t now_ns = end->clock_ns ? end->clock_ns : cairn_ledger_newest(ledger);
+	int64_t now_ns = end->clock_ns ? end->clock_ns : newest_of(ledger);
 	if (!cairn_ledger_write_heap(ledger, now_ns, &(struct cairn_ledger_witness){0}, out, &heap, error))
 		return false;
 	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");

@@ -7,6 +7,7 @@
 #define CAIRN_DUMP_LEDGER_DUMP_H
 
 #include "base/buffer.h"
+#include "dump/end.h"
 #include "dump/ledger_read.h"
 #include "process/life.h"
 #include "process/memory.h"
@@ -17,27 +18,17 @@ enum {
 	CAIRN_LEDGER_DUMP_MOST = 1 << 30,
 };
 
-enum cairn_ledger_end_kind { CAIRN_LEDGER_END_UNKNOWN, CAIRN_LEDGER_END_CODE, CAIRN_LEDGER_END_SIGNAL };
-
 /* Facts about the last moment that are not in the ledger. All of them are optional. */
 struct cairn_ledger_end {
 	int64_t clock_ns;    /* the moment by the ledger's clock; 0 for that of the newest sample */
 	int64_t time_ns;     /* the same since 1970; 0 to derive it from the header */
 	int64_t uptime_ns;   /* the same since the machine's start; 0 to leave it out */
 	const char *how;     /* how it ended, in words; NULL for nothing */
-	enum cairn_ledger_end_kind kind;
-	int number;          /* the exit code or signal */
-	bool out_of_memory;  /* it was inferred that the OOM killer killed it */
+	struct cairn_end end; /* the same as a type; not written without HOW */
 	const struct cairn_smaps *smaps; /* its memory as the kernel reported it shortly before; NULL when unknown */
 	int64_t smaps_before_ns;         /* how long before */
 	const struct cairn_memory_reading *reading; /* its limits; NULL when unknown */
 };
-
-/* The process that LEDGER claims to belong to. */
-struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger);
-
-/* The latest birth in LEDGER by its clock, at least the time of its header: its process ran at least until then. */
-int64_t cairn_ledger_newest(const struct cairn_ledger *ledger);
 
 /* Appends the dump to OUT, which should have the maximum above. Maps its own pages instead of calling malloc. */
 bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out,

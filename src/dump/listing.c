@@ -8,6 +8,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "dump/end.h"
 #include "process/clock.h"
 #include "process/memory.h"
 
@@ -118,7 +119,7 @@ static void see_file(void *context, const char *name)
 	if (!cairn_dump_is_name(name) || fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 		return;
 	if (reading->shared && status.st_uid != geteuid()) {
-		reading->listing->strangers++;
+		reading->listing->of_others++;
 		return;
 	}
 	uint32_t number = *slot_of(reading, name);
@@ -282,7 +283,7 @@ static void mark_fates(struct cairn_listing *listing, int folder)
 	for (size_t i = 0; i < listing->count; i++) {
 		struct cairn_dump *dump = &listing->dumps[i];
 		uint64_t kills;
-		if (cairn_dump_is_last_moment(dump) && strstr(dump->reason, "OOM killer"))
+		if (cairn_dump_is_last_moment(dump) && cairn_end_parse(cairn_dump_ending(dump)).out_of_memory)
 			dump->marks |= CAIRN_DUMP_OOM;
 		if ((dump->marks & (CAIRN_DUMP_NEWEST | CAIRN_DUMP_ALIVE)) == CAIRN_DUMP_NEWEST && dump->group &&
 		    next_kills(listing, folder, dump, &kills) && kills > dump->kills)

@@ -38,7 +38,7 @@ struct cairn_listing {
 	size_t damaged;           /* number of truncated dumps, which follow in `dumps`, oldest first */
 	uint64_t damaged_bytes;   /* of the truncated dumps */
 	size_t unreadable;        /* files that cannot be opened, dumps or not */
-	size_t strangers;         /* files of other users, dumps or not, in a folder that everybody can write to */
+	size_t of_others;         /* files of other users, dumps or not, in a folder that everybody can write to */
 	bool trusted;             /* the index of this folder can be trusted */
 	bool changed;             /* the index is out of date */
 	struct cairn_buffer room; /* owned */

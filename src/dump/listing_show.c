@@ -1,11 +1,11 @@
 /* listing_show.c - writes a listing as JSON and as text.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/time.h"
 #include "dump/listing.h"
 
 #include "base/date.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -24,12 +24,6 @@ static void write_count(struct cairn_json *json, const char *key, uint64_t value
 		cairn_json_integer(json, key, (int64_t)value);
 	else
 		cairn_json_null(json, key);
-}
-
-/* How the process ended, from the dump of its last moment. */
-static struct cairn_bytes ending_of(const struct cairn_dump *dump)
-{
-	return cairn_text_trim(cairn_bytes_skip(cairn_bytes_of(dump->reason), sizeof CAIRN_DUMP_LAST));
 }
 
 /* The last moment before BEFORE; NULL after the first. Simultaneous ones are all returned. */
@@ -52,7 +46,7 @@ static void write_last_moments(const struct cairn_listing *listing, struct cairn
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(dump->name));
 		cairn_json_integer(json, "pid", dump->process.pid);
-		cairn_json_text(json, "ended", ending_of(dump));
+		cairn_json_text(json, "ended", cairn_dump_ending(dump));
 		cairn_json_close(json, '}');
 	}
 	cairn_json_close(json, ']');
@@ -66,7 +60,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
 	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
 	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
-	cairn_json_integer(&json, "strangers", (int64_t)listing->strangers);
+	cairn_json_integer(&json, "of_others", (int64_t)listing->of_others);
 	write_last_moments(listing, &json);
 	cairn_json_open(&json, "dumps", '[');
 	for (size_t i = 0; i < listing->count; i++) {
@@ -74,7 +68,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 		char life[CAIRN_LIFE_TEXT];
 		cairn_json_open(&json, NULL, '{');
 		cairn_json_text(&json, "name", cairn_bytes_of(dump->name));
-		cairn_json_number(&json, "time", (double)(dump->time_ns / 1000000) / 1000);
+		cairn_json_number(&json, "time", (double)(dump->time_ns / CAIRN_MILLISECOND_NS) / 1000);
 		write_count(&json, "pid", (uint64_t)dump->process.pid);
 		cairn_json_text(&json, "process", cairn_bytes_of(cairn_life_text(&dump->process, life)));
 		write_count(&json, "memory", dump->memory);
@@ -139,9 +133,9 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 			    cairn_text_human((double)listing->bytes, size));
 	if (listing->unreadable)
 		cairn_buffer_format(out, "; no permission to read %zu file%s", listing->unreadable, listing->unreadable == 1 ? "" : "s");
-	if (listing->strangers)
+	if (listing->of_others)
 		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder",
-				    listing->strangers, listing->strangers == 1 ? "" : "s");
+				    listing->of_others, listing->of_others == 1 ? "" : "s");
 	if (listing->damaged)
 		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged,
 				    cairn_text_human((double)listing->damaged_bytes, size));
@@ -149,7 +143,7 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 	const struct cairn_dump *last = NULL;
 	for (int i = 0; i < shown_last_moments && (last = next_last_moment(listing, last)); i++) {
 		cairn_buffer_format(out, "%slast moment of process %d, ", i ? "" : "\n", last->process.pid);
-		cairn_utf8_show(out, ending_of(last));
+		cairn_utf8_show(out, cairn_dump_ending(last));
 		cairn_buffer_text(out, ": ");
 		cairn_utf8_show(out, cairn_bytes_of(last->name));
 		cairn_buffer_byte(out, '\n');

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 static const int64_t second = CAIRN_SECOND_NS, usual_every = 600 * CAIRN_SECOND_NS;
-static const int64_t longest_pause = 500000000, shortest_pause = 50000000;
+static const int64_t longest_pause = 500 * CAIRN_MILLISECOND_NS, shortest_pause = 50 * CAIRN_MILLISECOND_NS;
 static const int64_t longest_wait = 300 * CAIRN_SECOND_NS; /* after a dump that could not be written, unless the distance is longer */
 
 /* The factor at which a rule about a share is armed again: slightly below 1, so that memory near the share triggers it only once. */
@@ -141,7 +141,7 @@ enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, cons
 	int64_t elapsed = now > trigger->clock ? now - trigger->clock : 0, span = span_of(rules);
 	trigger->clock = now;
 	trigger->now += elapsed;
-	if (!trigger->allocated) /* it may become known late */
+	if (!trigger->allocated || reading->allocated < trigger->allocated) /* it may become known late, and a reset begins anew */
 		trigger->allocated = reading->allocated;
 	measure_speed(trigger, reading->anonymous, elapsed);
 	trigger->memory = reading->anonymous;
@@ -216,7 +216,7 @@ int64_t cairn_trigger_pause(const struct cairn_trigger *trigger, const struct ca
 	for (int reason = CAIRN_TRIGGER_NONE + 1; reason < CAIRN_TRIGGER_REASONS; reason++)
 		if (trigger->due & 1U << reason)
 			pause = earlier(pause, allowed_at(trigger, reason) - trigger->now);
-	return pause > 1000000 ? pause : 1000000;
+	return pause > CAIRN_MILLISECOND_NS ? pause : CAIRN_MILLISECOND_NS;
 }
 
 const char *cairn_trigger_name(enum cairn_trigger_reason reason)

@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/time.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ int64_t cairn_connection_now_ms(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / CAIRN_MILLISECOND_NS;
 }
 
 static enum cairn_connection_state state_of(struct cairn_connection *connection)

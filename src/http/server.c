@@ -1,9 +1,10 @@
 /* server.c - the epoll loop over the connections, and which clients get one.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "http/connection.h"
+#include "http/server.h"
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "http/connection.h"
 #include "http/peer.h"
 
 #include <errno.h>

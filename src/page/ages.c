@@ -3,11 +3,9 @@
 #include "page/ages.h"
 
 #include "base/text.h"
-#include "base/time.h"
-#include "series/history.h"
+#include "profile/kind.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static void write_bars(const struct cairn_profile *profile, double all, struct cairn_buffer *out)
 {
@@ -41,10 +39,9 @@ static void write_sum(struct cairn_buffer *out, const char *name, double bytes)
 void cairn_page_ages_write(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	double all = 0;
-	bool is_live = !profile->at_peak && !profile->as_slack && !profile->as_fragmentation && !profile->as_mapped;
 	for (unsigned i = 0; i < CAIRN_AGES; i++)
 		all += profile->age_bytes[i];
-	if (!profile->has_ages || profile->base || !is_live || !(all > 0))
+	if (!profile->has_ages || profile->base || !cairn_profile_is_live(profile) || !(all > 0))
 		return;
 	cairn_buffer_text(out, "<details id=\"by-age\"><summary>Ages, peak and slack</summary>\n<div>\n");
 	write_bars(profile, all, out);
@@ -55,23 +52,4 @@ void cairn_page_ages_write(const struct cairn_profile *profile, struct cairn_buf
 	write_sum(out, "Allocated and freed since sampling began", profile->freed_bytes);
 	write_sum(out, "Mapped by the service itself", profile->mapped_bytes + profile->break_bytes);
 	cairn_buffer_text(out, "</dl>\n</div>\n</details>\n");
-}
-
-/* The picture brings a style of its own, which a shadow tree keeps from the rest of the page. */
-void cairn_page_history_write(const struct cairn_profile *profile, struct cairn_buffer *out)
-{
-	static const int64_t last_ns = 3600 * CAIRN_SECOND_NS;
-	struct cairn_history history = cairn_history_make(profile, last_ns);
-	if (profile->history_count > 0 && history.count > 1 && !profile->base) {
-		struct cairn_buffer svg = cairn_buffer(SIZE_MAX);
-		cairn_history_svg(&history, "Memory up to the end", &svg);
-		struct cairn_bytes picture = cairn_buffer_bytes(&svg), line;
-		cairn_text_line(&picture, &line, NULL); /* that of a file of its own */
-		cairn_buffer_text(out, "<section id=\"history\" aria-label=\"Memory up to the end\"><template shadowrootmode=\"open\">\n"
-				       "<style>svg{display:block;width:100%;max-width:960px;height:auto}</style>\n");
-		cairn_buffer_append(out, picture.data, picture.length);
-		cairn_buffer_text(out, "</template></section>\n");
-		cairn_buffer_free(&svg);
-	}
-	free(history.rows);
 }

@@ -1,5 +1,5 @@
 /* ages.h - what one dump knows beyond its stacks, as a part of the page: live bytes by age as a picture and a table, the highest point,
- * slack, and what the service mapped itself; and for a process that has ended, memory over time up to its end.
+ * slack, and what the service mapped itself.
  *
  * It is plain markup, which the page shows as it is: it changes with nothing that the reader does.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -11,8 +11,5 @@
 
 /* Appends it; nothing for a profile that knows no ages, or is a change. */
 void cairn_page_ages_write(const struct cairn_profile *profile, struct cairn_buffer *out);
-
-/* Appends the chart of the last hour before the end; nothing for a profile that has no history. */
-void cairn_page_history_write(const struct cairn_profile *profile, struct cairn_buffer *out);
 
 #endif

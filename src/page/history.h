@@ -1,30 +1,14 @@
-/* history.h - pages of several dumps: of the newest dump with the growing call paths, or of all dumps with a timeline.
+/* history.h - memory over time up to the end of a process, as a part of the page of its dump.
+ *
+ * It is plain markup, which the page shows as it is: it changes with nothing that the reader does.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PAGE_HISTORY_H
 #define CAIRN_PAGE_HISTORY_H
 
-#include "page/page.h"
-#include "series/leaks.h"
-#include "series/timeline.h"
+#include "base/buffer.h"
+#include "profile/profile.h"
 
-/* Fills PAGE with the times and totals of the dumps of SERIES and the call paths that grow fastest. In ARENA; names are borrowed from
- * VIEW, which belongs to the series. */
-void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
-			 const struct cairn_view *view, struct cairn_arena *arena);
-
-/* FILM becomes what TIMELINE shows, without cells; LIMIT is the memory limit if the dumps do not have it. Its picture is appended to CHART,
- * which has to outlive it, as ARENA and the timeline have to. */
-void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_buffer *chart,
-			  struct cairn_arena *arena);
-
-struct cairn_page_timeline_options {
-	const char *title; /* NULL for the name of the process */
-	size_t node_most;  /* nodes of the call tree in the file; 0 for as many as a browser can handle quickly */
-	double limit;      /* the memory limit if the dumps do not have it, in bytes; 0 for none */
-};
-
-/* Appends the page of TIMELINE, whose view is VIEW, to OUT. */
-void cairn_page_write_timeline(struct cairn_view *view, const struct cairn_timeline *timeline,
-			       const struct cairn_page_timeline_options *options, struct cairn_buffer *out);
+/* Appends the chart of the last hour before the end; nothing for a profile that has no history. */
+void cairn_page_history_write(const struct cairn_profile *profile, struct cairn_buffer *out);
 
 #endif

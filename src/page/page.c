@@ -8,6 +8,8 @@
 #include "base/xml.h"
 #include "page/ages.h"
 #include "page/data.h"
+#include "page/history.h"
+#include "profile/kind.h"
 #include "report/head.h"
 
 #include <libdeflate.h>
@@ -177,8 +179,7 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	for (unsigned age = 0; age < CAIRN_AGES; age++)
 		cairn_json_text(json, NULL, cairn_bytes_of(cairn_age_name(age)));
 	cairn_json_close(json, ']');
-	bool is_other = profile->at_peak || profile->as_slack || profile->as_fragmentation || profile->as_mapped;
-	if (is_other)
+	if (!cairn_profile_is_live(profile))
 		cairn_json_text(json, "called", cairn_bytes_of(cairn_head_title(page->view)));
 	cairn_json_bool(json, "aged", profile->has_ages && !profile->at_peak && !profile->as_mapped);
 	if (page->options->churn.length)

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/peek.h"
 #include "base/text.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 enum { piece = 4096, path_size = CAIRN_MEMORY_PATH + 64 };
-static const int64_t refresh_ns = 2000000000;
+static const int64_t refresh_ns = 2 * CAIRN_SECOND_NS;
 static const uint64_t no_limit = (uint64_t)1 << 62; /* version 1 writes a number near 2^63 where there is none */
 
 /* /proc/PID/NAME. Of this process the calling thread's: /proc/self is empty where the first thread has ended before the others. */

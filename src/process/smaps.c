@@ -460,7 +460,7 @@ bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, 
 	return good;
 }
 
-const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind)
+static const char *kind_name(enum cairn_smaps_kind kind)
 {
 	static const char *const names[] = {"noreserve", "anonymous", "arena", "heap", "stack", "data",
 					    "file", "shared", "kernel", "ledger", "mapped", "hinted"};
@@ -489,7 +489,7 @@ bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, u
 	index -= total_count;
 	struct cairn_smaps_sum *sum = &smaps->kinds[index / sum_count];
 	uint64_t *const members[] = {&sum->size, &sum->rss, &sum->swap};
-	snprintf(name, 40, "smaps.%s.%s", sums[index % sum_count], cairn_smaps_kind_name((enum cairn_smaps_kind)(index / sum_count)));
+	snprintf(name, 40, "smaps.%s.%s", sums[index % sum_count], kind_name((enum cairn_smaps_kind)(index / sum_count)));
 	*value = members[index % sum_count];
 	return true;
 }

@@ -68,9 +68,6 @@ bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, 
 /* The same from the TEXT of such a file. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
 
-/* "noreserve", "anonymous", … */
-const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind);
-
 /* Iterates over all numbers and their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve"; returns false after the last.
  * INDEX counts from 0; NAME holds at least 40 bytes; *VALUE points into SMAPS. */
 bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, uint64_t **value);

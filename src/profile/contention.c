@@ -10,10 +10,10 @@
  * A line has the cycles spent waiting, the number of waits, and the stack; the sampling period multiplies both numbers. Older writers leave
  * out the count, which is then one. All other lines belong to the memory map.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/maps.h"
 #include "profile/read.h"
 
 #include "base/text.h"
+#include "profile/maps.h"
 
 /* What jeprof assumes if the file does not say. */
 static const double default_cycles_per_second = 2.8e9;

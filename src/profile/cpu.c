@@ -8,13 +8,13 @@
  * handler are removed, as in pprof: up to two second frames that nearly all stacks share, and a leaf that was recorded twice. A profile
  * from Cairn's agent has neither; its trailer gives the period in nanoseconds and the thread of each record.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "dump/trailer.h"
-#include "profile/maps.h"
 #include "profile/read.h"
 
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/text.h"
+#include "dump/trailer.h"
+#include "profile/maps.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,11 +17,11 @@
  *
  * jeprof reads "heap" by ratio too, but Go has been its only writer for many years, and pprof reads it as Poisson.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/maps.h"
 #include "profile/read.h"
-#include "profile/unsample.h"
 
 #include "base/text.h"
+#include "profile/maps.h"
+#include "profile/unsample.h"
 
 static const double default_period = 128 << 10;
 

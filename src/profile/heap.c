@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "dump/counts.h"
 #include "profile/filter.h"
+#include "profile/kind.h"
 #include "profile/live.h"
 #include "profile/maps.h"
 #include "profile/origin.h"
@@ -508,18 +509,53 @@ static void sum_freed(struct cairn_profile *profile, struct cairn_bytes section)
 		profile->freed_bytes += (double)freed.bytes;
 }
 
+/* Finds the sample of stack after stack, in the order of the dump, for numbers that are known only by call path: if threads are kept apart,
+ * samples without a thread hold them. */
+struct by_path {
+	size_t at;
+	uint64_t stack;
+	size_t sample;
+	bool found;
+};
+
+/* The sample of STACK; false if the dump has no such stack. The last piece of a stack is the one without a thread (add_threads); a stack
+ * that has none gets one. */
+static bool sample_of_path(struct parser *in, struct by_path *path, uint64_t stack, size_t *sample)
+{
+	struct cairn_profile *profile = in->profile;
+	if (!path->found || path->stack != stack) {
+		while (path->at < in->piece_count && in->pieces[path->at].stack < stack)
+			path->at++;
+		path->found = path->at < in->piece_count && in->pieces[path->at].stack == stack;
+		if (!path->found)
+			return false;
+		while (path->at + 1 < in->piece_count && in->pieces[path->at + 1].stack == stack)
+			path->at++;
+		path->stack = stack;
+		path->sample = in->pieces[path->at].sample;
+		if (in->reader->options.split_threads && profile->label_sets[profile->samples[path->sample].labels].count)
+			path->sample = add_sample_like(profile, path->sample, NULL, 0);
+	}
+	*sample = path->sample;
+	return true;
+}
+
 /* The lines are in the order of the stacks, like the pieces. */
 static void read_freed(struct parser *in, struct cairn_bytes section)
 {
 	struct cairn_profile *profile = in->profile;
 	struct cairn_freed freed;
-	profile->freed_count = profile->sample_count;
-	profile->freed = cairn_array_zero(profile->sample_count + 1, sizeof *profile->freed);
-	for (size_t at = 0; cairn_freed_next(&section, &freed);) {
-		while (at < in->piece_count && in->pieces[at].stack < freed.stack)
-			at++;
-		if (at < in->piece_count && in->pieces[at].stack == freed.stack)
-			profile->freed[in->pieces[at].sample] = freed;
+	struct by_path path = {0};
+	size_t capacity = 0;
+	profile->freed = cairn_array_reserve(NULL, &capacity, profile->sample_count + 1, sizeof *profile->freed);
+	while (cairn_freed_next(&section, &freed)) {
+		size_t sample;
+		bool found = sample_of_path(in, &path, freed.stack, &sample);
+		profile->freed = cairn_array_reserve(profile->freed, &capacity, profile->sample_count + 1, sizeof *profile->freed);
+		while (profile->freed_count < profile->sample_count)
+			profile->freed[profile->freed_count++] = (struct cairn_freed){0};
+		if (found)
+			profile->freed[sample] = freed;
 	}
 }
 
@@ -555,33 +591,6 @@ static void add_values(struct parser *in)
 	}
 }
 
-/* Finds the sample of stack after stack, in the order of the dump, for numbers that are known only by call path: if threads are kept apart,
- * samples without a thread hold them. */
-struct by_path {
-	size_t at;
-	uint64_t stack;
-	size_t sample;
-	bool found;
-};
-
-/* The values of STACK's sample; NULL if the dump has no such stack. */
-static double *values_of_path(struct parser *in, struct by_path *path, uint64_t stack)
-{
-	struct cairn_profile *profile = in->profile;
-	if (!path->found || path->stack != stack) {
-		while (path->at < in->piece_count && in->pieces[path->at].stack < stack)
-			path->at++;
-		path->found = path->at < in->piece_count && in->pieces[path->at].stack == stack;
-		if (!path->found)
-			return NULL;
-		path->stack = stack;
-		path->sample = in->pieces[path->at].sample;
-		if (profile->label_sets[profile->samples[path->sample].labels].count)
-			path->sample = add_sample_like(profile, path->sample, NULL, 0);
-	}
-	return profile->values + path->sample * profile->value_count;
-}
-
 /* Adds what else there is to look at as values after the usual ones: the live counts at the peak, the spare memory of live objects, and
  * what the service mapped itself, except for addresses that it has only reserved. */
 static void add_kinds(struct parser *in, struct cairn_bytes section)
@@ -603,16 +612,18 @@ static void add_kinds(struct parser *in, struct cairn_bytes section)
 	struct cairn_mapped mapped;
 	struct by_path path = {0};
 	for (struct cairn_bytes rest = section; cairn_peak_next(&rest, &peak);) {
-		double *values = values_of_path(in, &path, peak.stack);
-		if (values) {
+		size_t sample;
+		if (sample_of_path(in, &path, peak.stack, &sample)) {
+			double *values = profile->values + sample * profile->value_count;
 			values[peaks] += (double)peak.objects;
 			values[peaks + 1] += (double)peak.bytes;
 		}
 	}
 	path = (struct by_path){0};
 	for (struct cairn_bytes rest = section; cairn_mapped_next(&rest, &mapped);) {
-		double *values = mapped.kind == CAIRN_MAPPED_RESERVED ? NULL : values_of_path(in, &path, mapped.stack);
-		if (values) {
+		size_t sample;
+		if (mapped.kind != CAIRN_MAPPED_RESERVED && sample_of_path(in, &path, mapped.stack, &sample)) {
+			double *values = profile->values + sample * profile->value_count;
 			values[maps]++;
 			values[maps + 1] += (double)mapped.bytes;
 		}
@@ -721,8 +732,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	free(in.pieces);
 	free(in.spares);
 	const struct cairn_read_options *options = &reader->options;
-	bool chosen = options->older_us || options->younger_us || profile->at_peak || profile->as_slack || profile->as_fragmentation ||
-		      profile->as_mapped;
+	bool chosen = options->older_us || options->younger_us || !cairn_profile_is_live(profile);
 	if (chosen && !profile->freed)
 		cairn_filter_empty(profile);
 
@@ -739,8 +749,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing",
 				   reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack &&
-	    !profile->as_fragmentation && !profile->as_mapped)
+	if (!chosen)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

@@ -66,3 +66,9 @@ void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cai
 	profile->ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));
 	profile->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
 }
+
+double cairn_profile_sampled_seconds(const struct cairn_profile *profile)
+{
+	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
+	return since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
+}

@@ -9,4 +9,7 @@
 /* Copies into PROFILE what the trailer knows better than the dump: the process and its memory, the time, the build-ids of modules. */
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer);
 
+/* For how many seconds before it was taken PROFILE was sampled; 0 if unknown. */
+double cairn_profile_sampled_seconds(const struct cairn_profile *profile);
+
 #endif

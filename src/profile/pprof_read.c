@@ -6,13 +6,13 @@
  *
  * Addresses are used as they are: the writer of the file has already subtracted one from return addresses.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/path.h"
-#include "profile/maps.h"
-#include "profile/pprof_fields.h"
 #include "profile/read.h"
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "base/path.h"
+#include "profile/maps.h"
+#include "profile/pprof_fields.h"
 
 #include <stdlib.h>
 

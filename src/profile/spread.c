@@ -3,6 +3,7 @@
 #include "profile/spread.h"
 
 #include "base/array.h"
+#include "profile/kind.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,10 +49,11 @@ struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profil
 
 uint32_t cairn_profile_accumulated(const struct cairn_profile *profile, uint32_t value)
 {
-	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
-	if (strcmp(type, "inuse_space") == 0)
-		return cairn_profile_find_value(profile, "alloc_space");
-	return strcmp(type, "inuse_objects") == 0 ? cairn_profile_find_value(profile, "alloc_objects") : CAIRN_NONE;
+	switch (cairn_profile_value_kind(profile, value)) {
+	case CAIRN_VALUE_LIVE_BYTES: return cairn_profile_find_value(profile, "alloc_space");
+	case CAIRN_VALUE_LIVE_OBJECTS: return cairn_profile_find_value(profile, "alloc_objects");
+	default: return CAIRN_NONE;
+	}
 }
 
 /* The values of one line before and after. */

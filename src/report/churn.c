@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "profile/origin.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +33,9 @@ static uint64_t count_lifetimes(const struct cairn_freed *freed)
 	return count;
 }
 
-double cairn_churn_quantile(const struct cairn_freed *freed, double part)
+/* The lifetime that a share PART of the samples of FREED did not reach, in seconds. Within a class of the histogram, lifetimes are assumed
+ * to be spread evenly on a logarithmic scale. */
+static double quantile(const struct cairn_freed *freed, double part)
 {
 	double wanted = part * (double)count_lifetimes(freed), before = 0;
 	for (int i = 0; i < CAIRN_LIFETIMES; i++) {
@@ -44,7 +47,8 @@ double cairn_churn_quantile(const struct cairn_freed *freed, double part)
 	return 0;
 }
 
-double cairn_churn_share_below(const struct cairn_freed *freed, double seconds)
+/* The share of the samples of FREED that lived less than SECONDS. */
+static double share_below(const struct cairn_freed *freed, double seconds)
 {
 	double all = (double)count_lifetimes(freed), below = 0;
 	for (int i = 0; i < CAIRN_LIFETIMES; i++) {
@@ -142,7 +146,7 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 		snprintf(objects, sizeof objects, "%.1f", (double)freed->objects / seconds);
 	size_t start = out->length;
 	cairn_buffer_format(out, "%11s%s %12s %12s %6.1f%% %12.1f%%  ", rate, seconds > 0 ? "/s" : "  ", objects,
-			    lifetime(cairn_churn_quantile(freed, 0.5), median, sizeof median), 100 * cairn_churn_share_below(freed, 1e-3),
+			    lifetime(quantile(freed, 0.5), median, sizeof median), 100 * share_below(freed, 1e-3),
 			    100 * elsewhere(freed));
 	int indent = (int)(out->length - start);
 	cairn_utf8_show(out, name_of(view, row, 0));
@@ -156,17 +160,10 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 		cairn_buffer_format(out, "%*s… %zu more\n", indent, "", row->depth - shown_callers - 1);
 }
 
-/* The sampled time; 0 if unknown. */
-static double sampled_seconds(const struct cairn_profile *profile)
-{
-	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
-	return since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
-}
-
 void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	struct rows rows;
-	double seconds = sampled_seconds(view->profile);
+	double seconds = cairn_profile_sampled_seconds(view->profile);
 	gather(&rows, view);
 	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life",
 			    "<1 ms", "Other thread", "Call path");
@@ -186,8 +183,8 @@ static void write_row_json(const struct cairn_view *view, const struct row *row,
 	cairn_json_number(json, "bytes", (double)row->freed.bytes);
 	cairn_json_number(json, "objects", (double)row->freed.objects);
 	cairn_json_number(json, "samples", (double)row->freed.samples);
-	cairn_json_number(json, "median_seconds", cairn_churn_quantile(&row->freed, 0.5));
-	cairn_json_number(json, "within_1ms", cairn_churn_share_below(&row->freed, 1e-3));
+	cairn_json_number(json, "median_seconds", quantile(&row->freed, 0.5));
+	cairn_json_number(json, "within_1ms", share_below(&row->freed, 1e-3));
 	cairn_json_number(json, "other_thread", elsewhere(&row->freed));
 	cairn_json_open(json, "stack", '[');
 	for (size_t d = 0; d < row->depth; d++)
@@ -199,7 +196,7 @@ static void write_row_json(const struct cairn_view *view, const struct row *row,
 /* At most ROW_MOST rows, 0 for all, and no more than fit in BYTE_MOST bytes. */
 static void write_json(const struct cairn_view *view, const struct rows *rows, uint64_t row_most, size_t byte_most, struct cairn_json *json)
 {
-	double seconds = sampled_seconds(view->profile);
+	double seconds = cairn_profile_sampled_seconds(view->profile);
 	size_t start = json->out->length;
 	cairn_json_number(json, "seconds", seconds > 0 ? seconds : NAN);
 	cairn_json_open(json, "rows", '[');

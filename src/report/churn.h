@@ -19,9 +19,4 @@ void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, 
  * 512 KiB. Returns false, and appends nothing, if the profile does not know what was freed or nothing was. */
 bool cairn_churn_page(struct cairn_view *view, struct cairn_buffer *out);
 
-/* The lifetime that a share PART of the samples of FREED did not reach, in seconds; and the share that lived less than SECONDS. Within a
- * class of the histogram, lifetimes are assumed to be spread evenly on a logarithmic scale. */
-double cairn_churn_quantile(const struct cairn_freed *freed, double part);
-double cairn_churn_share_below(const struct cairn_freed *freed, double seconds);
-
 #endif

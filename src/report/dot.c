@@ -18,6 +18,8 @@ struct drawing {
 	const struct cairn_dot_options *options;
 	const struct cairn_graph *graph;
 	struct cairn_buffer *out;
+	double whole; /* what percentages are of */
+	double most;  /* what a box or an arrow of full size and colour stands for */
 	double edge_cutoff;
 	bool is_change;
 };
@@ -41,7 +43,7 @@ static void write_interval(const struct drawing *drawing, double value, struct c
 
 static double part(const struct drawing *drawing, double value)
 {
-	return drawing->graph->total != 0 ? fmin(1, fabs(value / drawing->graph->total)) : 0;
+	return drawing->most != 0 ? fmin(1, fabs(value / drawing->most)) : 0;
 }
 
 /* Writes the first character of TEXT inside quotes. Returns its length. Backslashes and ampersands are escaped, because Graphviz would
@@ -111,18 +113,17 @@ static void write_node(const struct drawing *drawing, size_t n)
 	const struct cairn_graph_node *node = &drawing->graph->nodes[n];
 	struct cairn_bytes name = cairn_view_name(drawing->view, node->entry);
 	bool plain = drawing->options->plain;
-	double total = drawing->graph->total;
 	char flat[32], cum[32];
 	cairn_buffer_format(drawing->out, "N%zu [label=\"", n + 1);
 	write_text(drawing, name, name_most, true);
 	if (plain || node->flat != 0)
 		cairn_buffer_format(drawing->out, "\\n%s%s (%.1f%%)", plain ? "" : "Self ", number(drawing, node->flat, flat),
-				    cairn_number_percent(node->flat, total));
+				    cairn_number_percent(node->flat, drawing->whole));
 	if (node->flat != 0)
 		write_interval(drawing, node->flat, node->flat_spread);
 	if (node->flat != node->cum) {
 		cairn_buffer_format(drawing->out, "%s %s (%.1f%%)", plain ? "\\rof" : "\\nTotal", number(drawing, node->cum, cum),
-				    cairn_number_percent(node->cum, total));
+				    cairn_number_percent(node->cum, drawing->whole));
 		write_interval(drawing, node->cum, node->cum_spread);
 	}
 	if (plain) {
@@ -306,6 +307,9 @@ bool cairn_dot_text(struct cairn_view *view, const struct cairn_dot_options *opt
 		.options = options,
 		.graph = &graph,
 		.out = out,
+		/* jeprof's are of the net sum that is left; ours are those of the other views. */
+		.whole = options->plain ? graph.total : view->whole,
+		.most = options->plain ? graph.total : graph.moved,
 		.edge_cutoff = fabs(graph.total * options->shape.edge_fraction),
 		.is_change = view->profile->base || has_negative(&graph),
 	};

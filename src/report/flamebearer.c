@@ -111,9 +111,9 @@ static void make_boxes(const struct cairn_tree *tree, struct box *boxes)
 			boxes[tree->nodes[i].parent].total[side] += boxes[i].total[side];
 }
 
-void cairn_flamebearer_make(struct cairn_flamebearer *flame, const struct cairn_tree *tree, size_t node_most)
+void cairn_flamebearer_make(struct cairn_flamebearer *flame, const struct cairn_tree *tree, size_t node_most, bool compares)
 {
-	*flame = (struct cairn_flamebearer){.compares = tree->has_base};
+	*flame = (struct cairn_flamebearer){.compares = compares};
 	uint32_t deepest = 0, total_name = cairn_strings_add_text(&flame->names, "total");
 	struct box *boxes = cairn_array_new(tree->count + 1, sizeof *boxes);
 	make_boxes(tree, boxes);

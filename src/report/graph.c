@@ -78,6 +78,7 @@ static void add_sample(struct build *build, size_t sample)
 	if (build->view->options.errors)
 		passing.spread = cairn_view_spread(build->view, sample);
 	build->graph->total += passing.value;
+	build->graph->moved += fabs(passing.value);
 	for (size_t d = depth; d-- > 0 && passing.value != 0;) {
 		uint32_t node = build->node_of[stack[d]];
 		if (node == CAIRN_NONE) {

@@ -31,6 +31,7 @@ struct cairn_graph {
 	size_t count;
 	size_t all_count; /* before any were left out */
 	double total; /* of all stacks */
+	double moved; /* the same, but what shrank counts as what grew does */
 	struct cairn_graph_edge *edges;
 	size_t edge_count, edge_capacity;
 	uint32_t *in_edges, *out_edges; /* numbers of edges */

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "profile/kind.h"
 #include "report/number.h"
 
 #include <math.h>
@@ -118,7 +119,7 @@ static double allocated_samples(const struct cairn_view *view, size_t at)
 /* The approximate number of samples behind the values; 0 if the format does not have it. */
 static double sample_count(const struct cairn_view *view)
 {
-	bool allocated = strncmp(cairn_head_type(view), "alloc_", 6) == 0 && view->partner != CAIRN_NONE;
+	bool allocated = cairn_value_is_allocated(cairn_profile_value_kind(view->profile, view->value)) && view->partner != CAIRN_NONE;
 	double count = 0;
 	for (size_t i = 0; view->profile->sampled && i < view->sample_count; i++)
 		count += allocated ? allocated_samples(view, view->samples[i]) : view->profile->sampled[view->samples[i]];
@@ -143,8 +144,8 @@ static bool is_partial(const struct cairn_view *view)
 	static const int64_t late_ns = CAIRN_SECOND_NS;
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
-	bool is_live = !profile->at_peak && !profile->as_slack && !profile->as_fragmentation && !profile->as_mapped;
-	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && is_live && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
+	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && cairn_profile_is_live(profile) &&
+	       cairn_profile_value_kind(profile, view->value) == CAIRN_VALUE_LIVE_BYTES &&
 	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
 	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
 }
@@ -268,7 +269,7 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	if (profile->as_mapped)
 		cairn_json_bool(json, "mappings", true);
 	if (profile->at_peak && profile->peak_ns)
-		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / 1000000) / 1000);
+		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / CAIRN_MILLISECOND_NS) / 1000);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
 	if (profile->since_ns > 0) {
@@ -276,7 +277,7 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 			cairn_json_number(json, "allocated", profile->allocated_bytes);
 		if (profile->before_bytes > 0)
 			cairn_json_number(json, "allocated_before", profile->before_bytes);
-		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
+		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / CAIRN_MILLISECOND_NS) / 1000);
 		cairn_json_bool(json, "partial", is_partial(view));
 	}
 	cairn_json_number(json, "unnamed", round(cairn_view_unnamed(view)));

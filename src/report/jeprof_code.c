@@ -6,9 +6,9 @@
 #include "report/jeprof.h"
 
 #include "base/utf8.h"
-#include "report/source_file.h"
 #include "report/disasm.h"
 #include "report/list.h"
+#include "report/source_file.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
 		cairn_buffer_format(out, "\n%6s %6s Total %s (flat / cumulative)\n", cairn_jeprof_number(jeprof, routine->row.flat, flat),
 				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof));
-		if (*routine->file && cairn_source_file_open(&code, routine->file, NULL)) {
+		if (*routine->file && cairn_source_file_open(&code, routine->file, &(struct cairn_source_search){0})) {
 			write_routine(jeprof, &list, routine, &code, out);
 			cairn_source_file_close(&code);
 			continue;
@@ -124,7 +124,7 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 		if (disassembly->open)
 			cairn_source_file_close(&disassembly->code);
 		disassembly->file = file;
-		disassembly->open = cairn_source_file_open(&disassembly->code, file, NULL);
+		disassembly->open = cairn_source_file_open(&disassembly->code, file, &(struct cairn_source_search){0});
 		size_t length = strlen(file);
 		cairn_buffer_format(disassembly->out, "-------------------- %s", length >= 58 ? "..." : "");
 		cairn_utf8_show(disassembly->out, cairn_bytes_of(length >= 58 ? file + length - 55 : file));

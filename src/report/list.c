@@ -5,9 +5,9 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "report/source_file.h"
 #include "report/head.h"
 #include "report/number.h"
+#include "report/source_file.h"
 #include "report/top.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static void routine_lines(const struct cairn_list *list, const struct cairn_view
 		line_text(view, shape, &nothing, at, cairn_source_file_line(code, at), out);
 }
 
-void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
+void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, const struct cairn_shape *shape,
 		     struct cairn_buffer *out)
 {
 	for (size_t r = 0; r < list->routine_count; r++) {
@@ -151,7 +151,7 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 	}
 }
 
-void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const char *search, struct cairn_json *json)
+void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, struct cairn_json *json)
 {
 	cairn_json_open(json, "routines", '[');
 	for (size_t r = 0; r < list->routine_count; r++) {

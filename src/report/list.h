@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/pattern.h"
+#include "report/source_file.h"
 #include "report/top.h"
 
 struct cairn_list {
@@ -27,11 +28,11 @@ struct cairn_list {
 bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const struct cairn_pattern *pattern);
 void cairn_list_free(struct cairn_list *list);
 
-/* SEARCH lists the folders with source files, as in report/source_file.h. If a file is missing, or newer than the program, a note appears
+/* SEARCH says where source files are. If a file is missing, or newer than the program, a note appears
  * in its place. */
-void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
+void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, const struct cairn_shape *shape,
 		     struct cairn_buffer *out);
 /* Adds the member "routines". */
-void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const char *search, struct cairn_json *json);
+void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search, struct cairn_json *json);
 
 #endif

@@ -6,8 +6,8 @@
 #include "report/list_html.h"
 
 #include "base/xml.h"
-#include "report/source_file.h"
 #include "report/head.h"
+#include "report/source_file.h"
 
 #include <stdlib.h>
 
@@ -146,7 +146,7 @@ static void add_lines(const struct cairn_list *list, const struct cairn_view *vi
 }
 
 static void add_routine(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
-			const char *search, struct assembly *assembly, struct cairn_buffer *out)
+			const struct cairn_source_search *search, struct assembly *assembly, struct cairn_buffer *out)
 {
 	struct cairn_source_file code;
 	struct cairn_buffer whole = cairn_buffer(SIZE_MAX);
@@ -168,7 +168,7 @@ static void add_routine(const struct cairn_list *list, const struct cairn_view *
 		cairn_source_file_close(&code);
 }
 
-void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const char *search,
+void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const struct cairn_source_search *search,
 		     const struct cairn_find_options *find, struct cairn_buffer *out)
 {
 	struct assembly assembly;

@@ -8,7 +8,7 @@
 
 /* Appends the page. LIST belongs to VIEW, which is by lines; SEARCH lists the folders with sources. FIND says where the programs may be;
  * their instructions are shown if objdump is installed and can read them. */
-void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const char *search,
+void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const struct cairn_source_search *search,
 		     const struct cairn_find_options *find, struct cairn_buffer *out);
 
 #endif

@@ -8,16 +8,44 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
+static const off_t size_most = 16 << 20;
+
+/* Files of /proc have no size, and an empty source file has nothing to show. */
 static bool is_file(const char *path)
 {
 	struct stat status;
-	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && status.st_size <= size_most;
+}
+
+static bool leads_up(const char *path)
+{
+	for (; *path; path += strspn(path, "/")) {
+		size_t length = strcspn(path, "/");
+		if (length == 2 && path[0] == '.' && path[1] == '.')
+			return true;
+		path += length;
+	}
+	return false;
+}
+
+/* Whether PATH lies below FOLDER once all links are followed. */
+static bool is_below(struct cairn_bytes folder, const char *path)
+{
+	char *name = strndup(folder.data, folder.length);
+	char *top = name ? realpath(name, NULL) : NULL, *real = realpath(path, NULL);
+	size_t length = top ? strlen(top) : 0;
+	bool below = top && real && strncmp(real, top, length) == 0 && (length == 1 || real[length] == '/');
+	free(name);
+	free(top);
+	free(real);
+	return below;
 }
 
 /* PATH, or the longest end of it, that exists below FOLDER. The caller frees it; NULL if there is none. */
-static char *find_below(struct cairn_bytes folder, const char *path)
+static char *find_below(struct cairn_bytes folder, const char *path, bool confined)
 {
 	while (*path == '/')
 		path++;
@@ -25,7 +53,7 @@ static char *find_below(struct cairn_bytes folder, const char *path)
 		char *candidate;
 		if (asprintf(&candidate, "%.*s/%s", (int)folder.length, folder.data, path) < 0)
 			cairn_out_of_memory(folder.length);
-		if (is_file(candidate))
+		if (!leads_up(path) && is_file(candidate) && (!confined || is_below(folder, candidate)))
 			return candidate;
 		free(candidate);
 		path += strcspn(path, "/");
@@ -34,18 +62,18 @@ static char *find_below(struct cairn_bytes folder, const char *path)
 	return NULL;
 }
 
-static char *find_code(const char *path, const char *search)
+static char *find_code(const char *path, const struct cairn_source_search *search)
 {
-	for (const char *at = search ? search : ".";;) {
+	for (const char *at = search->folders ? search->folders : search->confined ? "" : ".";;) {
 		size_t length = strcspn(at, ":");
-		char *found = length ? find_below((struct cairn_bytes){at, length}, path) : NULL;
+		char *found = length ? find_below((struct cairn_bytes){at, length}, path, search->confined) : NULL;
 		if (found)
 			return found;
 		if (!at[length])
 			break;
 		at += length + 1;
 	}
-	return is_file(path) ? strdup(path) : NULL;
+	return !search->confined && is_file(path) ? strdup(path) : NULL;
 }
 
 static void find_lines(struct cairn_source_file *code)
@@ -58,13 +86,13 @@ static void find_lines(struct cairn_source_file *code)
 	}
 }
 
-bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const char *search)
+bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const struct cairn_source_search *search)
 {
 	*code = (struct cairn_source_file){0};
 	if (strlen(path) >= PATH_MAX)
 		return false;
 	code->path = find_code(path, search);
-	if (!code->path || !cairn_file_read(&code->file, code->path, NULL)) {
+	if (!code->path || !cairn_file_map(&code->file, code->path, NULL)) {
 		free(code->path);
 		return false;
 	}

@@ -12,9 +12,16 @@ struct cairn_source_file {
 	size_t count, capacity;
 };
 
-/* Searches for PATH below each folder of SEARCH (separated by colons; NULL is the current folder), first with all its folders, then with
- * fewer and fewer, and finally as it is. Returns false if it is not found. */
-bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const char *search);
+/* Where to look for source files. */
+struct cairn_source_search {
+	const char *folders; /* separated by colons; NULL is the current folder */
+	bool confined; /* only below `folders`, nowhere if that is NULL: whoever chose the paths may not see other files of this machine */
+};
+
+/* Searches for PATH below each folder, first with all its folders, then with fewer and fewer, and, unless confined, finally as it is. An end
+ * of the path with `..` in it is not searched for below a folder. Returns false if it is not found, or is no regular file of a size that
+ * source code has. */
+bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const struct cairn_source_search *search);
 void cairn_source_file_close(struct cairn_source_file *code);
 
 /* Line NUMBER, counted from 1, without its line end; empty after the last. */

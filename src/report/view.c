@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/view.h"
 
-#include "profile/spread.h"
-
 #include "base/array.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "profile/kind.h"
+#include "profile/spread.h"
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value,
@@ -27,7 +28,7 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	*value = cairn_profile_find_value(profile, wanted);
 	if (*value != CAIRN_NONE)
 		return true;
-	if (strncmp(wanted, "alloc_", 6) == 0 && profile->kind == CAIRN_PROFILE_HEAP)
+	if (cairn_value_is_allocated(cairn_value_kind(cairn_bytes_of(wanted))) && profile->kind == CAIRN_PROFILE_HEAP)
 		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF",
 				  wanted);
 	struct cairn_buffer known = cairn_buffer(200);

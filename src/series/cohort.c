@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/cohort.h"
 
+#include "base/time.h"
 #include "series/law.h"
 
 #include <math.h>
@@ -123,7 +124,7 @@ void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_gri
 	cohort->levels += level;
 	cohort->level_squares += level * level;
 	cohort->products += rate * level;
-	double first = (double)(series->points[0].origin.time_ns - grid->from_ns[CAIRN_COHORT_CLOCK]) / 3.6e12;
+	double first = (double)(series->points[0].origin.time_ns - grid->from_ns[CAIRN_COHORT_CLOCK]) / CAIRN_HOUR_NS;
 	double span = cairn_series_hours(series, series->point_count - 1);
 	cohort->middles += first + span / 2;
 	cohort->spans += span;
@@ -164,7 +165,7 @@ void cairn_cohort_judge_open(struct cairn_cohort_judge *judge, const struct cair
 		find_stretch(judge, axis);
 		for (size_t i = 0; i < judge->count[axis]; i++)
 			hours[i] = (double)(instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis] + i) -
-					    instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis])) / 3.6e12;
+					    instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis])) / CAIRN_HOUR_NS;
 		if (judge->count[axis] < least_steps)
 			continue;
 		cairn_trend_clock_make(&judge->clock[axis], hours, runs, judge->count[axis]);
@@ -388,7 +389,8 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	verdict.confidence = fmin(clock.confidence, age.confidence);
 	verdict.per_hour = clock.per_hour;
 	verdict.error = fmax(clock.error, error);
-	verdict.since_ns = instant(judge->grid, CAIRN_COHORT_CLOCK, judge->first[CAIRN_COHORT_CLOCK]) + (int64_t)(clock.since * 3.6e12);
+	int64_t first_ns = instant(judge->grid, CAIRN_COHORT_CLOCK, judge->first[CAIRN_COHORT_CLOCK]);
+	verdict.since_ns = first_ns + (int64_t)(clock.since * CAIRN_HOUR_NS);
 	return verdict;
 }
 

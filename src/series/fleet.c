@@ -1,10 +1,12 @@
 /* fleet.c - rows of instances, matched by the names of their call paths.
  *
  * Longer than other files: instances judged each for itself, and courses added over all of them, end in the same rows and the same
- * verdicts. SPDX-License-Identifier: Apache-2.0 */
+ * verdicts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "series/fleet.h"
 
 #include "base/array.h"
+#include "base/time.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +93,7 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 			.level = level,
 			.now = last->value,
 			.sum = leak->above > 0,
-			.since_ns = series->points[0].origin.time_ns + (int64_t)(trend->since * 3.6e12),
+			.since_ns = series->points[0].origin.time_ns + (int64_t)(trend->since * CAIRN_HOUR_NS),
 		};
 	}
 	fleet->releases[release].instances++;
@@ -168,7 +170,7 @@ static void judge_course(const struct cairn_fleet *fleet, struct cairn_fleet_rec
 	record->sure = trend.confidence;
 	record->per_hour = trend.per_hour;
 	record->error = trend.error;
-	record->since_ns = at->first_ns + (int64_t)(trend.since * 3.6e12);
+	record->since_ns = at->first_ns + (int64_t)(trend.since * CAIRN_HOUR_NS);
 }
 
 double cairn_fleet_tail(size_t total, size_t count, double chance)

@@ -29,8 +29,8 @@
 #ifndef CAIRN_SERIES_FLEET_H
 #define CAIRN_SERIES_FLEET_H
 
-#include "series/leaks.h"
 #include "series/cohort.h"
+#include "series/leaks.h"
 
 /* A release of the service. */
 struct cairn_fleet_release {

@@ -3,10 +3,10 @@
 #include "series/history.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "base/time.h"
 
 #include <math.h>
-#include <time.h>
 
 struct cairn_history cairn_history_make(const struct cairn_profile *profile, int64_t last_ns)
 {
@@ -43,9 +43,5 @@ double cairn_history_before_end(const struct cairn_history *history, size_t numb
 
 char *cairn_history_end(const struct cairn_history *history, char *out)
 {
-	time_t end = (time_t)(history->rows[history->count - 1].time_ns / CAIRN_SECOND_NS);
-	struct tm parts = {0};
-	gmtime_r(&end, &parts);
-	strftime(out, 24, "%Y-%m-%d %H:%M:%S UTC", &parts);
-	return out;
+	return cairn_text_utc(history->rows[history->count - 1].time_ns, out);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The working memory of one thread. */
-struct desk {
+struct workspace {
 	struct cairn_series_value *values;
 	double *amounts;
 	struct cairn_trend_judge judge;
@@ -18,7 +18,7 @@ struct desk {
 struct work {
 	const struct cairn_series *series;
 	struct cairn_leaks *leaks;
-	struct desk *desks;
+	struct workspace *workspaces;
 	size_t comparisons;
 	struct cairn_trend_clock clock;
 	struct cairn_ages *ages; /* for each path; NULL if the newest dump does not have them */
@@ -55,13 +55,13 @@ static enum cairn_leak_evidence combine(const struct work *work, struct cairn_tr
 	return CAIRN_BY_BOTH;
 }
 
-static enum cairn_leak_evidence judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values,
+static enum cairn_leak_evidence judge(const struct work *work, struct workspace *workspace, const struct cairn_series_value *values,
 				      const struct cairn_ages *ages, size_t comparisons, struct cairn_trend *trend)
 {
 	size_t points = work->series->point_count, shared = ages && points >= points_least ? 2 * comparisons : comparisons;
 	for (size_t i = 0; i < points; i++)
-		desk->amounts[i] = values[i].value;
-	cairn_trend_judge(trend, &desk->judge, desk->amounts, cairn_series_unit(values, points), shared);
+		workspace->amounts[i] = values[i].value;
+	cairn_trend_judge(trend, &workspace->judge, workspace->amounts, cairn_series_unit(values, points), shared);
 	if (!ages)
 		return CAIRN_BY_DUMPS;
 	struct cairn_trend by_age;
@@ -73,27 +73,27 @@ static enum cairn_leak_evidence judge(const struct work *work, struct desk *desk
 static void judge_path(void *context, size_t path, unsigned worker)
 {
 	const struct work *work = context;
-	struct desk *desk = &work->desks[worker];
+	struct workspace *workspace = &work->workspaces[worker];
 	struct cairn_leak *leak = &work->leaks->rows[path];
-	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
-	*leak = (struct cairn_leak){.path = (uint32_t)path, .members = 1, .now = desk->values[work->series->point_count - 1]};
-	leak->evidence = judge(work, desk, desk->values, work->ages ? &work->ages[path] : NULL, work->comparisons, &leak->trend);
+	cairn_series_paths_values(&work->leaks->paths, path, workspace->values);
+	*leak = (struct cairn_leak){.path = (uint32_t)path, .members = 1, .now = workspace->values[work->series->point_count - 1]};
+	leak->evidence = judge(work, workspace, workspace->values, work->ages ? &work->ages[path] : NULL, work->comparisons, &leak->trend);
 }
 
 static void judge_total(struct work *work)
 {
 	const struct cairn_series *series = work->series;
-	struct desk *desk = &work->desks[0];
-	memset(desk->values, 0, series->point_count * sizeof *desk->values);
+	struct workspace *workspace = &work->workspaces[0];
+	memset(workspace->values, 0, series->point_count * sizeof *workspace->values);
 	for (size_t c = 0; c < series->cell_count; c++) {
 		const struct cairn_series_cell *cell = &series->cells[c];
-		cairn_series_value_add(&desk->values[cell->point], cell);
+		cairn_series_value_add(&workspace->values[cell->point], cell);
 	}
-	work->leaks->now = desk->values[series->point_count - 1];
+	work->leaks->now = workspace->values[series->point_count - 1];
 	struct cairn_ages *ages = work->ages ? cairn_array_zero(1, sizeof *ages) : NULL;
 	for (size_t path = 0; ages && path < work->leaks->path_count; path++)
 		cairn_ages_sum(ages, &work->ages[path]);
-	judge(work, desk, desk->values, ages, 1, &work->leaks->total);
+	judge(work, workspace, workspace->values, ages, 1, &work->leaks->total);
 	free(ages);
 }
 
@@ -198,7 +198,7 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 	struct cairn_trend trend = {.verdict = CAIRN_STEADY};
 	enum cairn_leak_evidence evidence = CAIRN_BY_DUMPS;
 	if (frame.members > 1 && frame.depth > 0 && (frame.ages || may_grow(frame.values, points)))
-		evidence = judge(work, &work->desks[0], frame.values, frame.ages, work->comparisons, &trend);
+		evidence = judge(work, &work->workspaces[0], frame.values, frame.ages, work->comparisons, &trend);
 	if (trend.verdict == CAIRN_GROWING) {
 		leaks->rows = cairn_array_reserve(leaks->rows, &leaks->capacity, leaks->count + 1, sizeof *leaks->rows);
 		leaks->rows[leaks->count++] = (struct cairn_leak){
@@ -234,11 +234,11 @@ static bool is_settled(const struct cairn_leak *leak)
 
 static void add_path(struct work *work, struct frame *frame, uint32_t path)
 {
-	struct desk *desk = &work->desks[0];
+	struct workspace *workspace = &work->workspaces[0];
 	if (is_settled(&work->leaks->rows[path]))
 		return;
-	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
-	cairn_series_values_add(frame->values, desk->values, work->series->point_count);
+	cairn_series_paths_values(&work->leaks->paths, path, workspace->values);
+	cairn_series_values_add(frame->values, workspace->values, work->series->point_count);
 	if (frame->ages)
 		cairn_ages_sum(frame->ages, &work->ages[path]);
 	frame->members++;
@@ -262,7 +262,7 @@ static struct cairn_trend judge_frames(struct work *work)
 			close_frame(work, &frames, depth);
 	}
 	if (frames.count > 0 && (frames.items[0].ages || may_grow(frames.items[0].values, work->series->point_count)))
-		judge(work, &work->desks[0], frames.items[0].values, frames.items[0].ages, work->comparisons, &rest);
+		judge(work, &work->workspaces[0], frames.items[0].values, frames.items[0].ages, work->comparisons, &rest);
 	for (size_t i = 0; i < frames.count; i++) {
 		free(frames.items[i].values);
 		free(frames.items[i].ages);
@@ -380,24 +380,24 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 
 	unsigned width = cairn_pool_width();
 	struct work work = {.series = series, .leaks = leaks, .comparisons = cairn_leaks_comparisons(&leaks->paths.paths)};
-	work.desks = cairn_array_zero(width, sizeof *work.desks);
+	work.workspaces = cairn_array_zero(width, sizeof *work.workspaces);
 	set_clock(&work);
 	set_ages(&work);
 	for (unsigned i = 0; i < width; i++) {
-		work.desks[i].values = cairn_array_zero(series->point_count, sizeof *work.desks->values);
-		work.desks[i].amounts = cairn_array_zero(series->point_count, sizeof *work.desks->amounts);
-		cairn_trend_judge_open(&work.desks[i].judge, &work.clock);
+		work.workspaces[i].values = cairn_array_zero(series->point_count, sizeof *work.workspaces->values);
+		work.workspaces[i].amounts = cairn_array_zero(series->point_count, sizeof *work.workspaces->amounts);
+		cairn_trend_judge_open(&work.workspaces[i].judge, &work.clock);
 	}
 	cairn_pool_run(leaks->count, judge_path, &work);
 	struct cairn_trend rest = judge_frames(&work);
 	judge_total(&work);
 	rank(leaks, &rest);
 	for (unsigned i = 0; i < width; i++) {
-		free(work.desks[i].values);
-		free(work.desks[i].amounts);
-		cairn_trend_judge_close(&work.desks[i].judge);
+		free(work.workspaces[i].values);
+		free(work.workspaces[i].amounts);
+		cairn_trend_judge_close(&work.workspaces[i].judge);
 	}
-	free(work.desks);
+	free(work.workspaces);
 	free(work.ages);
 }
 

@@ -38,7 +38,7 @@ struct cairn_leaks {
 	double hours;                    /* from the first point to the last */
 	double observed_hours;           /* time for which the newest dump knows the ages of objects; 0 if it does not */
 	double longest_hours;            /* the longest ordinary lifetime in that dump */
-	/* The growth of the service: the trend of the total, or the sum of the rows if that is more exact; 0 if nothing grows. */
+	/* The growth of the service: that of the rows that grow, plus that of the rest if it grows; 0 if nothing grows. */
 	double forecast_per_hour, forecast_error;
 };
 

@@ -3,6 +3,7 @@
 #ifndef CAIRN_SERIES_PATHS_H
 #define CAIRN_SERIES_PATHS_H
 
+#include "base/time.h"
 #include "report/paths.h"
 #include "report/view.h"
 #include "series/course.h"
@@ -51,7 +52,7 @@ struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *path
 /* When POINT was taken, in hours after the first. */
 static inline double cairn_series_hours(const struct cairn_series *series, size_t point)
 {
-	return (double)(series->points[point].origin.time_ns - series->points[0].origin.time_ns) / 3.6e12;
+	return (double)(series->points[point].origin.time_ns - series->points[0].origin.time_ns) / CAIRN_HOUR_NS;
 }
 
 #endif

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/series.h"
 
-#include "profile/spread.h"
-
 #include "base/array.h"
+#include "profile/kind.h"
+#include "profile/origin.h"
+#include "profile/spread.h"
 
 #include <stdlib.h>
 
@@ -60,14 +61,14 @@ static void take_lives(struct cairn_series *series, const struct cairn_profile *
 {
 	struct cairn_series_lives *lives = &series->lives;
 	const uint32_t *places = series->combine.places;
-	const char *type = cairn_profile_string(part, part->value_types[part->default_value].type);
-	int64_t since = part->since_ns ? part->since_ns : part->start_ns;
+	enum cairn_value_kind kind = cairn_profile_value_kind(part, part->default_value);
+	double seconds = cairn_profile_sampled_seconds(part);
 	if (part->time_ns < series->newest_ns)
 		return;
 	lives->aged_count = lives->freed_count = 0;
-	lives->objects = strcmp(type, "inuse_objects") == 0;
-	bool known = part->freed && since > 0 && part->time_ns > since && (lives->objects || strcmp(type, "inuse_space") == 0);
-	lives->seconds = known ? (double)(part->time_ns - since) / 1e9 : 0;
+	lives->objects = kind == CAIRN_VALUE_LIVE_OBJECTS;
+	bool known = part->freed && seconds > 0 && cairn_value_is_live(kind);
+	lives->seconds = known ? seconds : 0;
 	if (!known)
 		return;
 	lives->aged = cairn_array_reserve(lives->aged, &lives->aged_capacity, part->aged_count + 1, sizeof *lives->aged);

@@ -82,9 +82,10 @@ static void free_courses(struct cairn_courses *courses)
 
 void cairn_trend_judge_close(struct cairn_trend_judge *judge)
 {
-	for (size_t i = 0; i < CAIRN_COURSE_POINTS; i++)
+	for (size_t i = 0; i < CAIRN_COURSE_POINTS; i++) {
 		free_courses(judge->tail[i]);
-	free_courses(judge->head);
+		free_courses(judge->head[i]);
+	}
 	free(judge->evidence);
 	*judge = (struct cairn_trend_judge){0};
 }
@@ -573,11 +574,11 @@ static int by_value(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* The level of the runs before the last one: the largest median of their second halves. */
-static double earlier_level(const struct cairn_trend_clock *clock, const double *values, size_t end)
+/* The level of the runs before the last one, from FIRST on: the largest median of their second halves. */
+static double earlier_level(const struct cairn_trend_clock *clock, const double *values, size_t first, size_t end)
 {
 	double level = 0, sorted[CAIRN_COURSE_POINTS];
-	for (size_t start = 0, next; start < end; start = next) {
+	for (size_t start = first, next; start < end; start = next) {
 		for (next = start; next < end && clock->run[next] == clock->run[start]; next++)
 			;
 		size_t middle = start + (next - start) / 2;
@@ -597,30 +598,53 @@ static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *jud
 	judge_points(trend, &path, comparisons);
 }
 
+static size_t first_sample(const double *values, size_t from, size_t end)
+{
+	while (from < end && values[from] == 0)
+		from++;
+	return from;
+}
+
+/* Whether the points from FIRST on are too few for a verdict; then TREND says how many more it takes. */
+static bool too_few(struct cairn_trend *trend, const struct cairn_trend_clock *clock, size_t first)
+{
+	size_t points = clock->count - first;
+	if (points >= points_least && clock->hours[clock->count - 1] > clock->hours[first])
+		return false;
+	*trend = (struct cairn_trend){
+		.verdict = CAIRN_TOO_EARLY,
+		.more_dumps = points < points_least ? (uint32_t)(points_least - points) : 1,
+		.since = points > 0 ? clock->hours[first] : 0,
+	};
+	return true;
+}
+
 /* After a restart, caches fill up again: growth below the level of the previous run is not a leak, unless the path clearly grew then
- * too. */
-static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
-			 size_t comparisons)
+ * too. FIRST is the first point at which the path has a sample: if that is in the last run, the path was judged by that run alone. */
+static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, size_t first,
+			 struct cairn_unit_size unit, size_t comparisons)
 {
 	enum { points_alone = 6 };
 	/* In runs that are short compared to the time of filling, filling looks like a line. So a path that stays below the level of the
 	 * previous run is a leak only if filling is ten times less likely. */
 	static const double sure_of_leak = 0.9;
 	const struct cairn_trend_clock *clock = judge->clock;
-	size_t start = last_run_start(clock), length = clock->count - start;
+	size_t start = last_run_start(clock), length = clock->count - start, again = first_sample(values, start, clock->count);
 	struct cairn_trend before, alone;
-	if (start == 0 || (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_FILLING && trend->verdict != CAIRN_TOO_EARLY))
+	if (start <= first || (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_FILLING && trend->verdict != CAIRN_TOO_EARLY))
 		return;
-	double level = earlier_level(clock, values, start), now = values[clock->count - 1];
+	double level = earlier_level(clock, values, first, start), now = values[clock->count - 1];
 	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit.amount) * unit.amount);
-	if (start >= points_least) {
-		judge_range(&before, judge, &judge->head, values, 0, start, unit, 1);
+	if (start - first >= points_least) {
+		judge_range(&before, judge, &judge->head[first], values, first, start, unit, 1);
 		bool leaks = trend->verdict == CAIRN_GROWING && trend->confidence >= sure_of_leak;
 		if (before.verdict == CAIRN_GROWING && (now > reach || leaks))
 			return;
 	}
 	if (length >= points_alone) {
-		judge_range(&alone, judge, &judge->tail[start], values, start, clock->count, unit, comparisons);
+		again = again < clock->count ? again : start; /* a path that is gone rests */
+		if (!too_few(&alone, clock, again))
+			judge_range(&alone, judge, &judge->tail[again], values, again, clock->count, unit, comparisons);
 		if (now > reach || alone.verdict != CAIRN_GROWING)
 			*trend = alone;
 	}
@@ -658,21 +682,16 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 {
 	const struct cairn_trend_clock *clock = judge->clock;
 	double picked[CAIRN_COURSE_POINTS];
-	size_t count = clock->count, first = 0;
-	*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY};
+	size_t count = clock->count;
 	for (size_t i = 0; i < count; i++)
 		picked[i] = values[clock->pick[i]];
 	/* Points before the first sample of a path are ignored: its appearance is not growth. */
-	while (first < count && picked[first] == 0)
-		first++;
-	if (count - first < points_least || !(clock->hours[count - 1] > clock->hours[first])) {
-		trend->more_dumps = count - first < points_least ? (uint32_t)(points_least - (count - first)) : 1;
-		trend->since = first < count ? clock->hours[first] : 0;
+	size_t first = first_sample(picked, 0, count);
+	if (too_few(trend, clock, first))
 		return;
-	}
 	unit.amount = fmax(unit.amount, 1e-9);
 	judge_range(trend, judge, &judge->tail[first], picked, first, count, unit, comparisons);
-	look_at_runs(trend, judge, picked, unit, comparisons);
+	look_at_runs(trend, judge, picked, first, unit, comparisons);
 	look_under_rhythm(trend, judge, picked, first, unit, comparisons);
 	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
 		struct cairn_swing swing =

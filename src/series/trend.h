@@ -60,7 +60,7 @@ void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours
 struct cairn_trend_judge {
 	const struct cairn_trend_clock *clock;
 	struct cairn_courses *tail[CAIRN_COURSE_POINTS]; /* courses of the points from that index on, made when needed */
-	struct cairn_courses *head;                     /* of the points before the last run */
+	struct cairn_courses *head[CAIRN_COURSE_POINTS]; /* of those that are before the last run */
 	struct cairn_evidence *evidence;
 };
 

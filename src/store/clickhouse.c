@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct cairn_engine_connection {
+struct clickhouse_connection {
 	char *address; /* http://HOST:PORT/ */
 	char *database;
 	char *user, *key; /* header lines; NULL for none */
@@ -32,8 +32,9 @@ static const char user_header[] = "X-ClickHouse-User: ", key_header[] = "X-Click
 static const char cluster_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 static const char day_of_row[] = "toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))"; /* by which tables are partitioned */
 
-static void close_server(struct cairn_engine_connection *connection)
+static void close_server(void *handle)
 {
+	struct clickhouse_connection *connection = handle;
 	free(connection->address);
 	free(connection->database);
 	free(connection->user);
@@ -54,8 +55,9 @@ static char *credential(const char *header, const char *value, size_t length, co
 }
 
 /* NAME is [clickhouse's scheme]://[USER[:PASSWORD]@]HOST:PORT/DATABASE without the first part. */
-static struct cairn_engine_connection *open_server(const char *name, struct cairn_error *error)
+static void *open_server(const char *name, bool create, struct cairn_error *error)
 {
+	(void)create;
 	bool secure = cairn_bytes_start_with(cairn_bytes_of(name), "clickhouses://");
 	const char *rest = strstr(name, "://") + 3, *slash = strchr(rest, '/');
 	const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;
@@ -67,7 +69,7 @@ static struct cairn_engine_connection *open_server(const char *name, struct cair
 				 "digits and _ only");
 		return NULL;
 	}
-	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
+	struct clickhouse_connection *connection = calloc(1, sizeof *connection);
 	const char *colon = at ? memchr(rest, ':', (size_t)(at - rest)) : NULL;
 	if (!connection || asprintf(&connection->address, "http%s://%.*s/", secure ? "s" : "", (int)(slash - host), host) < 0)
 		cairn_out_of_memory(sizeof *connection);
@@ -78,7 +80,7 @@ static struct cairn_engine_connection *open_server(const char *name, struct cair
 }
 
 /* Sends STATEMENT, or with it ROWS to insert, which are gzip; the answer goes to ANSWER unless that is NULL. */
-static bool ask(struct cairn_engine_connection *connection, const char *database, const char *statement, const struct cairn_bytes *rows,
+static bool ask(struct clickhouse_connection *connection, const char *database, const char *statement, const struct cairn_bytes *rows,
 		struct cairn_buffer *answer, struct cairn_error *error)
 {
 	const char *headers[4] = {0};
@@ -124,7 +126,7 @@ static bool ask(struct cairn_engine_connection *connection, const char *database
 	return good;
 }
 
-static bool make_database(struct cairn_engine_connection *connection, const char *on_cluster, struct cairn_error *error)
+static bool make_database(struct clickhouse_connection *connection, const char *on_cluster, struct cairn_error *error)
 {
 	char statement[600];
 	snprintf(statement, sizeof statement, "CREATE DATABASE IF NOT EXISTS %.200s%s", connection->database, on_cluster);
@@ -143,9 +145,9 @@ static void list_columns(const struct cairn_table *table, struct cairn_buffer *o
 	cairn_buffer_byte(out, ')');
 }
 
-static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
-		 struct cairn_error *error)
+static bool make(void *handle, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
 {
+	struct clickhouse_connection *connection = handle;
 	char on_cluster[160] = "";
 	struct cairn_buffer statement = cairn_buffer(1 << 16);
 	if (cluster && strspn(cluster, cluster_letters) != strlen(cluster))
@@ -181,7 +183,7 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 }
 
 /* Which views the server understands: asks for the first number of its version. */
-static bool find_form(struct cairn_engine_connection *connection, enum cairn_views_form *form, struct cairn_error *error)
+static bool find_form(struct clickhouse_connection *connection, enum cairn_views_form *form, struct cairn_error *error)
 {
 	enum { with_maps = 22 };
 	struct cairn_buffer answer = cairn_buffer(1 << 10);
@@ -193,7 +195,7 @@ static bool find_form(struct cairn_engine_connection *connection, enum cairn_vie
 	return good;
 }
 
-static bool make_view(struct cairn_engine_connection *connection, size_t i, enum cairn_views_form form, const char *on_cluster,
+static bool make_view(struct clickhouse_connection *connection, size_t i, enum cairn_views_form form, const char *on_cluster,
 		      struct cairn_error *error)
 {
 	const char *name = cairn_view_names[i];
@@ -218,8 +220,9 @@ static bool make_view(struct cairn_engine_connection *connection, size_t i, enum
 	return good;
 }
 
-static bool make_views(struct cairn_engine_connection *connection, const char *cluster, struct cairn_error *error)
+static bool make_views(void *handle, const char *cluster, struct cairn_error *error)
 {
+	struct clickhouse_connection *connection = handle;
 	char on_cluster[160] = "";
 	enum cairn_views_form form;
 	if (cluster)
@@ -231,9 +234,10 @@ static bool make_views(struct cairn_engine_connection *connection, const char *c
 }
 
 /* A column of the key can have no value of its own. */
-static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
+static bool add_column(void *handle, const struct cairn_table *table, const char *column, uint64_t value,
 		       const char *cluster, struct cairn_error *error)
 {
+	struct clickhouse_connection *connection = handle;
 	char statement[400], on_cluster[160] = "", order[100] = "", kind[60] = "UInt64";
 	bool good = true;
 	if (table->rank && strcmp(table->rank, column) == 0)
@@ -254,7 +258,7 @@ static bool add_column(struct cairn_engine_connection *connection, const struct 
 	return good && ask(connection, connection->database, statement, NULL, NULL, error);
 }
 
-static bool insert_packed(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes packed,
+static bool insert_packed(struct clickhouse_connection *connection, const struct cairn_table *table, struct cairn_bytes packed,
 			  struct cairn_error *error)
 {
 	char statement[128];
@@ -262,12 +266,11 @@ static bool insert_packed(struct cairn_engine_connection *connection, const stru
 	return packed.length == 0 || ask(connection, connection->database, statement, &packed, NULL, error);
 }
 
-static bool insert_into(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes rows,
-			struct cairn_error *error)
+static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
 {
 	size_t length = 0;
 	char *packed = rows.length ? cairn_pack_gzip(rows, &length) : NULL;
-	bool good = insert_packed(connection, table, (struct cairn_bytes){packed, length}, error);
+	bool good = insert_packed(handle, table, (struct cairn_bytes){packed, length}, error);
 	free(packed);
 	return good;
 }
@@ -284,17 +287,18 @@ static void pack(struct cairn_buffer rows[CAIRN_TABLES])
 	}
 }
 
-static bool insert(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
 {
+	struct clickhouse_connection *connection = handle;
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		if (!insert_packed(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error))
 			return false;
 	return true;
 }
 
-static bool select_rows(struct cairn_engine_connection *connection, const char *statement, const char *types, struct cairn_buffer *rows,
-			struct cairn_error *error)
+static bool select_rows(void *handle, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
 {
+	struct clickhouse_connection *connection = handle;
 	(void)types; /* the server answers in this form by itself */
 	char kill_statement[120];
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
@@ -312,13 +316,14 @@ static bool select_rows(struct cairn_engine_connection *connection, const char *
 	return good;
 }
 
-static void heed(struct cairn_engine_connection *connection, const atomic_bool *gone)
+static void heed(void *handle, const atomic_bool *gone)
 {
+	struct clickhouse_connection *connection = handle;
 	connection->gone = gone;
 }
 
 /* Which table of a cluster has the rows of TABLE, as ALTER calls it: "NAME_local ON CLUSTER 'NAME'", or NAME itself on one server. */
-static bool find_rows(struct cairn_engine_connection *connection, const struct cairn_table *table, char *name, size_t size,
+static bool find_rows(struct clickhouse_connection *connection, const struct cairn_table *table, char *name, size_t size,
 		      struct cairn_error *error)
 {
 	static const char engine[] = "Distributed(";
@@ -340,7 +345,7 @@ static bool find_rows(struct cairn_engine_connection *connection, const struct c
 }
 
 /* Whole days only, which the server forgets at once. */
-static bool forget_days(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
+static bool forget_days(struct clickhouse_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
 			struct cairn_error *error)
 {
 	char statement[400];
@@ -360,7 +365,7 @@ static bool forget_days(struct cairn_engine_connection *connection, const struct
 }
 
 /* A row stays while another of the same key is in use, whatever its rank: the names of a frame that is put without names by now. */
-static bool forget_unused(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
+static bool forget_unused(struct clickhouse_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
 			  struct cairn_error *error)
 {
 	char statement[600];
@@ -377,8 +382,9 @@ static bool forget_unused(struct cairn_engine_connection *connection, const stru
 	return good;
 }
 
-static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
+static bool forget(void *handle, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
 {
+	struct clickhouse_connection *connection = handle;
 	char rows[200];
 	return find_rows(connection, table, rows, sizeof rows, error) &&
 	       (table->by_day ? forget_days : forget_unused)(connection, table, rows, time_ns, error);

@@ -9,37 +9,32 @@
 
 #include <stdatomic.h>
 
-struct cairn_engine_connection; /* an engine's own */
-
 /* The letters that say what the columns of an answer are: n a number, r a real, t a text, l a list. */
 struct cairn_store_engine {
-	/* Connects to what comes after the scheme of a store's name. */
-	struct cairn_engine_connection *(*open)(const char *name, struct cairn_error *error);
-	void (*close)(struct cairn_engine_connection *connection);
+	/* Connects to what comes after the scheme of a store's name. A file that is not there is made only with CREATE. The result is of a
+	 * type of the engine's own; NULL is failure. */
+	void *(*open)(const char *name, bool create, struct cairn_error *error);
+	void (*close)(void *connection);
 	/* Makes TABLE unless it is there. */
-	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
-		     struct cairn_error *error);
+	bool (*make)(void *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error);
 	/* Adds COLUMN, a number, to TABLE as its last; it is VALUE in the rows that are there. That of a rank has to be 0. */
-	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
+	bool (*add_column)(void *connection, const struct cairn_table *table, const char *column, uint64_t value,
 			   const char *cluster, struct cairn_error *error);
 	/* Makes the views (store/views.h) anew. What has such a name and is no view belongs to somebody else, and stays. */
-	bool (*make_views)(struct cairn_engine_connection *connection, const char *cluster, struct cairn_error *error);
+	bool (*make_views)(void *connection, const char *cluster, struct cairn_error *error);
 	/* Brings the rows of each table into the form that `insert` sends, which takes memory and no server; NULL where it is theirs. */
 	void (*pack)(struct cairn_buffer rows[CAIRN_TABLES]);
 	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
-	bool (*insert)(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
+	bool (*insert)(void *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 	/* Adds rows to one table. */
-	bool (*insert_into)(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes rows,
-			    struct cairn_error *error);
+	bool (*insert_into)(void *connection, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error);
 	/* Appends the answer to STATEMENT to ROWS. */
-	bool (*select)(struct cairn_engine_connection *connection, const char *statement, const char *types, struct cairn_buffer *rows,
-		       struct cairn_error *error);
+	bool (*select)(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error);
 	/* Removes the rows of TABLE that are older than TIME_NS; of a table that is not by day, those that were last put before it, on
 	 * every machine of a cluster. */
-	bool (*forget)(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns,
-		       struct cairn_error *error);
+	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
 	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
-	void (*heed)(struct cairn_engine_connection *connection, const atomic_bool *gone);
+	void (*heed)(void *connection, const atomic_bool *gone);
 	/* What a column is between in a statement that has one row of several: that with the lowest or the highest time, whose lowest or
 	 * highest time it asks for as well. */
 	const char *first_start, *last_start, *row_end;

@@ -9,7 +9,7 @@
 
 struct cairn_store {
 	const struct cairn_store_engine *engine;
-	struct cairn_engine_connection *connection;
+	void *connection; /* what the engine's `open` returned */
 	struct cairn_dictionary dictionary;
 	struct cairn_written written;
 	uint64_t version, keep_days;

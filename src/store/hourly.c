@@ -1,7 +1,8 @@
 /* hourly.c - statements over the table `hourly`, or over whole snapshots in `samples`.
  *
  * Sums only say what is worth a look, so that rows that were put twice and not merged yet do no harm in them, nor in which order fractions
- * are added; whoever reads rows takes each once. So no statement has to wait for the latest rows. SPDX-License-Identifier: Apache-2.0 */
+ * are added; whoever reads rows takes each once. So no statement has to wait for the latest rows.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "store/hourly.h"
 
 #include "base/array.h"

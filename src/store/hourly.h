@@ -3,7 +3,8 @@
  * The table `hourly` has the first whole snapshot that an instance has in each hour. Its rows lie in the order of cohort, hour and stack,
  * so that a cohort at one hour, and some of its call paths over many hours, are read without reading anything else. A *cohort* is all
  * instances of one release of a service (struct cairn_store_process has its number). For a time so short that hours are too coarse, the
- * same questions can be asked about single whole snapshots. SPDX-License-Identifier: Apache-2.0 */
+ * same questions can be asked about single whole snapshots.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_HOURLY_H
 #define CAIRN_STORE_HOURLY_H
 

@@ -7,14 +7,16 @@
 #include "store/views.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-struct cairn_engine_connection {
+struct sqlite_connection {
 	sqlite3 *database;
 	const atomic_bool *gone; /* whoever asked has left; NULL where that is not known */
 };
@@ -77,23 +79,24 @@ static void load_library(void)
 	library_ready = handle != NULL;
 }
 
-static bool fail(struct cairn_engine_connection *connection, struct cairn_error *error)
+static bool fail(struct sqlite_connection *connection, struct cairn_error *error)
 {
 	return cairn_fail(error, "the store's SQLite says: %s", library.explain(connection->database));
 }
 
-static bool run(struct cairn_engine_connection *connection, const char *statement, struct cairn_error *error)
+static bool run(struct sqlite_connection *connection, const char *statement, struct cairn_error *error)
 {
 	return library.exec(connection->database, statement, NULL, NULL, NULL) == SQLITE_OK || fail(connection, error);
 }
 
-static void close_database(struct cairn_engine_connection *connection)
+static void close_database(void *handle)
 {
+	struct sqlite_connection *connection = handle;
 	library.close(connection->database);
 	free(connection);
 }
 
-static struct cairn_engine_connection *open_database(const char *path, struct cairn_error *error)
+static void *open_database(const char *path, bool create, struct cairn_error *error)
 {
 	enum { patience_ms = 30000 };
 	pthread_once(&library_once, load_library);
@@ -101,11 +104,15 @@ static struct cairn_engine_connection *open_database(const char *path, struct ca
 		cairn_fail(error, "a store in a file needs libsqlite3.so.0, which is not on this machine (Debian: libsqlite3-0)");
 		return NULL;
 	}
-	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
+	if (!create && access(path, F_OK) != 0 && errno == ENOENT) {
+		cairn_fail(error, "%s: no such file; 'cairn store init sqlite:%s' makes a store", path, path);
+		return NULL;
+	}
+	struct sqlite_connection *connection = calloc(1, sizeof *connection);
 	if (!connection)
 		cairn_out_of_memory(sizeof *connection);
 	mode_t mask = umask(077); /* what services hold is nobody else's business */
-	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
 	umask(mask);
 	if (result == SQLITE_OK)
 		library.busy_timeout(connection->database, patience_ms);
@@ -118,9 +125,9 @@ static struct cairn_engine_connection *open_database(const char *path, struct ca
 	return NULL;
 }
 
-static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
-		 struct cairn_error *error)
+static bool make(void *handle, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	static const char *const types[] = {[CAIRN_COLUMN_NUMBER] = "INTEGER",
 					    [CAIRN_COLUMN_REAL] = "REAL",
 					    [CAIRN_COLUMN_TEXT] = "TEXT",
@@ -138,9 +145,10 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	return good;
 }
 
-static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, uint64_t value,
+static bool add_column(void *handle, const struct cairn_table *table, const char *column, uint64_t value,
 		       const char *cluster, struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	char statement[200];
 	(void)cluster;
 	snprintf(statement, sizeof statement, "ALTER TABLE %s ADD COLUMN %s INTEGER NOT NULL DEFAULT %llu", table->name, column,
@@ -149,7 +157,7 @@ static bool add_column(struct cairn_engine_connection *connection, const struct 
 }
 
 /* Takes one row of TABLE off ROWS and adds it by STATEMENT. */
-static bool insert_row(struct cairn_engine_connection *connection, sqlite3_stmt *statement, const struct cairn_table *table,
+static bool insert_row(struct sqlite_connection *connection, sqlite3_stmt *statement, const struct cairn_table *table,
 		       struct cairn_cursor *rows, struct cairn_error *error)
 {
 	for (int i = 0; table->columns[i].name; i++) {
@@ -190,9 +198,9 @@ static void write_insert(const struct cairn_table *table, struct cairn_buffer *o
 	cairn_buffer_byte(out, 0);
 }
 
-static bool insert_into(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes bytes,
-			struct cairn_error *error)
+static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes bytes, struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	sqlite3_stmt *statement;
 	struct cairn_cursor rows = cairn_cursor(bytes);
 	struct cairn_buffer text = cairn_buffer(1 << 16);
@@ -207,8 +215,9 @@ static bool insert_into(struct cairn_engine_connection *connection, const struct
 	return good;
 }
 
-static bool insert(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	bool good = run(connection, "BEGIN IMMEDIATE", error);
 	if (!good)
 		return false;
@@ -237,9 +246,9 @@ static void take_row(sqlite3_stmt *statement, const char *types, struct cairn_bu
 	}
 }
 
-static bool select_rows(struct cairn_engine_connection *connection, const char *text, const char *types, struct cairn_buffer *rows,
-			struct cairn_error *error)
+static bool select_rows(void *handle, const char *text, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	sqlite3_stmt *statement;
 	if (connection->gone && atomic_load(connection->gone))
 		return cairn_fail(error, "nobody waits for the store's answer any more");
@@ -253,7 +262,7 @@ static bool select_rows(struct cairn_engine_connection *connection, const char *
 	return good;
 }
 
-static bool make_view(struct cairn_engine_connection *connection, size_t i, struct cairn_error *error)
+static bool make_view(struct sqlite_connection *connection, size_t i, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(1 << 16), rows = cairn_buffer(1 << 10);
 	cairn_buffer_format(&statement, "SELECT 1 FROM sqlite_master WHERE name = '%s' AND type <> 'view'%c", cairn_view_names[i], 0);
@@ -270,8 +279,9 @@ static bool make_view(struct cairn_engine_connection *connection, size_t i, stru
 	return good;
 }
 
-static bool make_views(struct cairn_engine_connection *connection, const char *cluster, struct cairn_error *error)
+static bool make_views(void *handle, const char *cluster, struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	(void)cluster;
 	bool good = run(connection, "BEGIN IMMEDIATE", error);
 	if (!good)
@@ -284,8 +294,9 @@ static bool make_views(struct cairn_engine_connection *connection, const char *c
 	return good;
 }
 
-static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
+static bool forget(void *handle, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
 {
+	struct sqlite_connection *connection = handle;
 	char statement[128];
 	snprintf(statement, sizeof statement, "DELETE FROM %s WHERE %s < %lld", table->name, table->by_day ? "time_ns" : "used_ns",
 		 (long long)time_ns);
@@ -298,8 +309,9 @@ static int is_gone(void *context)
 	return atomic_load(gone);
 }
 
-static void heed(struct cairn_engine_connection *connection, const atomic_bool *gone)
+static void heed(void *handle, const atomic_bool *gone)
 {
+	struct sqlite_connection *connection = handle;
 	enum { steps = 10000 }; /* of SQLite's machine: less than a millisecond */
 	connection->gone = gone;
 	library.set_progress(connection->database, gone ? steps : 0, gone ? is_gone : NULL, (void *)(uintptr_t)gone);

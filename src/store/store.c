@@ -43,20 +43,31 @@ bool cairn_store_is(const char *name)
 	return engine_of(name) != NULL;
 }
 
-struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error)
+static struct cairn_store *open_store(const char *name, bool create, struct cairn_error *error)
 {
 	const struct cairn_store_engine *engine = engine_of(name);
 	if (!engine) {
 		cairn_fail_usage(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", name);
 		return NULL;
 	}
-	struct cairn_engine_connection *connection = engine->open(engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name, error);
+	const char *place = engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name;
+	void *connection = engine->open(place, create, error);
 	if (!connection)
 		return NULL;
 	struct cairn_store *store = cairn_array_zero(1, sizeof *store);
 	store->engine = engine;
 	store->connection = connection;
 	return store;
+}
+
+struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error)
+{
+	return open_store(name, false, error);
+}
+
+struct cairn_store *cairn_store_create(const char *name, struct cairn_error *error)
+{
+	return open_store(name, true, error);
 }
 
 void cairn_store_close(struct cairn_store *store)
@@ -166,7 +177,7 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		good = read_settings(store, error);
 		if (store->version == schema_version)
 			break;
-		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 100 * CAIRN_MILLISECOND_NS}, NULL);
 	}
 	return good;
 }

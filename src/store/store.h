@@ -21,8 +21,10 @@ struct cairn_bill;
 /* Whether NAME is one of a store, not of a file. */
 bool cairn_store_is(const char *name);
 
-/* Opens the store NAME. Its tables are not looked at yet. Not for use by several threads at once. */
+/* Opens the store NAME. Its tables are not looked at yet. Not for use by several threads at once. Only cairn_store_create makes a file that
+ * is not there, for cairn_store_init. */
 struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error);
+struct cairn_store *cairn_store_create(const char *name, struct cairn_error *error);
 void cairn_store_close(struct cairn_store *store);
 
 /* Makes the tables where they are not there yet, and brings those of an earlier version up to date: on ClickHouse with CLUSTER, replicated

@@ -81,7 +81,7 @@ enum cairn_dw_tag {
 };
 
 /* The one language that is recognized by name; C's are in unit.c. */
-enum { DW_LANG_assembler = 0x8001 };
+enum { DW_LANG_Go = 0x16, DW_LANG_assembler = 0x8001 };
 
 enum cairn_dw_at {
 	DW_AT_sibling = 0x01,

@@ -264,7 +264,7 @@ struct cairn_elf_section *cairn_elf_section(const struct cairn_elf *elf, const c
 	return NULL;
 }
 
-struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section)
+static struct cairn_bytes contents(struct cairn_elf_section *section)
 {
 	if (!section)
 		return (struct cairn_bytes){"", 0};
@@ -276,7 +276,7 @@ struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section)
 
 struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name)
 {
-	return cairn_elf_contents(cairn_elf_section(elf, name));
+	return contents(cairn_elf_section(elf, name));
 }
 
 /* Both link sections start with a terminated file name. */
@@ -362,7 +362,7 @@ struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const ch
 	struct cairn_elf_section *section = cairn_elf_section(elf, table);
 	if (!section || section->link >= elf->section_count)
 		return (struct cairn_elf_symbols){{"", 0}, {"", 0}, elf, NULL};
-	return (struct cairn_elf_symbols){cairn_elf_contents(section), string_table(cairn_elf_contents(&elf->sections[section->link])), elf,
+	return (struct cairn_elf_symbols){contents(section), string_table(contents(&elf->sections[section->link])), elf,
 		elf->machine == EM_PPC64 ? cairn_elf_section(elf, ".opd") : NULL};
 }
 

@@ -77,11 +77,8 @@ bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t address);
 /* The section called NAME, or NULL. ".debug_info" finds ".zdebug_info" too. */
 struct cairn_elf_section *cairn_elf_section(const struct cairn_elf *elf, const char *name);
 
-/* The contents of SECTION, decompressed by the first call; other threads wait for it. Empty if SECTION is NULL, is empty, or cannot be
- * decompressed. */
-struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section);
-
-/* The contents of the section called NAME: the two above together. */
+/* The contents of the section called NAME, decompressed by the first call; other threads wait for it. Empty if there is none, it is empty,
+ * or it cannot be decompressed. */
 struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name);
 
 /* .gnu_debuglink: the file name of the separate debug file and the CRC-32 of its contents. False when there is none. */

@@ -43,6 +43,7 @@ struct cairn_symbols {
 struct answer {
 	struct cairn_symbol symbol;
 	uint64_t unit; /* the unit that gave the answer */
+	bool is_plain; /* its function has a name that a symbol table may have mangled, with its scopes and parameters */
 };
 
 struct batch {
@@ -137,6 +138,7 @@ struct findings {
 	const struct cairn_inline_call **calls;
 	struct cairn_line_row *rows;
 	struct cairn_lines lines;
+	bool mangles; /* the unit's language mangles names */
 };
 
 static void set_place(struct cairn_symbol_frame *frame, struct worker *worker, struct cairn_lines *lines, uint64_t file,
@@ -169,6 +171,15 @@ static struct cairn_symbol make_symbol(struct worker *worker, struct findings *f
 	return (struct cairn_symbol){frames, count, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
 }
 
+/* Whether the function at CALL has a plain name only, in a language that mangles names: GCC writes no linkage names for functions that are
+ * private to a file, such as lambdas, static functions, and members of unnamed namespaces and local classes. */
+static bool is_plain(const struct findings *findings, const struct cairn_inline_call *call)
+{
+	while (call && call->caller)
+		call = call->caller;
+	return findings->mangles && call && call->name.text && !call->name.mangled;
+}
+
 /* Two units may contain the same address: a linker that keeps one copy of a function may leave the description of the other as it is. The
  * first unit in the file counts, whichever was walked first. */
 static void keep_answers(struct batch *batch, struct worker *worker, const struct cairn_job *job, struct findings *findings)
@@ -182,7 +193,7 @@ static void keep_answers(struct batch *batch, struct worker *worker, const struc
 	for (size_t i = 0; i < job->count; i++) {
 		struct answer *answer = &batch->answers[job->places[i]];
 		if (symbols[i].count && (!answer->symbol.count || job->unit.offset < answer->unit))
-			*answer = (struct answer){symbols[i], job->unit.offset};
+			*answer = (struct answer){symbols[i], job->unit.offset, is_plain(findings, findings->calls[i])};
 	}
 	pthread_mutex_unlock(&batch->symbols->lock);
 	cairn_arena_free(&scratch);
@@ -228,8 +239,10 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 		if (!tree)
 			warn(symbols, error.text);
 	}
-	if (tree)
+	if (tree) {
 		findings.calls = cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count);
+		findings.mangles = tree->mangles;
+	}
 	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0;
 	has_lines = cairn_names_spend(&worker->names, findings.lines.size) && has_lines;
 	/* Rust units without code do not say so; hundreds of them are tried with all addresses, and find nothing. */
@@ -350,10 +363,17 @@ static void match_dwarf(struct batch *batch)
 			warn_of_room(batch);
 }
 
-/* A function for which DWARF has no name can still get one from a symbol table. */
-static bool is_named(const struct cairn_symbol *symbol)
+/* The name that DWARF has for the function of SYMBOL; NULL if it has none. */
+static const char *name_of(const struct cairn_symbol *symbol)
 {
-	return symbol->count && symbol->frames[symbol->count - 1].function;
+	return symbol->count ? symbol->frames[symbol->count - 1].function : NULL;
+}
+
+/* The length of a symbol's name without what linkers and compilers add to it: in the tables of debug files, the symbol's version. GCC
+ * marks parts and variants of a function (".cold", ".part.0"), which have the name of the function in DWARF, PLAIN. */
+static size_t bare_length(const char *name, const char *plain)
+{
+	return strcspn(name, plain && strcmp(name, plain) != 0 ? "@." : "@");
 }
 
 static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, const struct cairn_symtab_match *match,
@@ -365,35 +385,38 @@ static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, c
 		memcpy(frames, symbol->frames, count * sizeof *frames);
 	else
 		frames[0].file = match->file;
-	/* In the tables of debug files, a symbol's name ends with its version. */
-	size_t length = strcspn(match->name, "@");
+	size_t length = bare_length(match->name, name_of(symbol));
 	frames[count - 1].function =
 		match->name[length] ? cairn_arena_text(arena, (struct cairn_bytes){match->name, length}) : match->name;
 	frames[count - 1].mangled = true;
 	*symbol = (struct cairn_symbol){frames, count, source};
 }
 
-/* Names the answers that have no function by the symbols of TABLE that cover them. */
+/* Names the answers that have no function, or only a plain name of it, by the symbols of TABLE that cover them. */
 static void match_symbols(struct batch *batch, const struct cairn_elf *elf, const char *table, enum cairn_symbol_source source)
 {
 	if (!elf || !cairn_elf_section(elf, table))
 		return;
 	struct cairn_arena scratch = {0}, *kept = &batch->symbols->workers[0].kept;
 	uint64_t *addresses = cairn_arena_alloc(&scratch, batch->count * sizeof *addresses);
-	struct cairn_symbol **symbols = cairn_arena_alloc(&scratch, batch->count * sizeof *symbols);
+	struct answer **answers = cairn_arena_alloc(&scratch, batch->count * sizeof *answers);
 	size_t count = 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (is_named(&batch->answers[i].symbol))
+		if (name_of(&batch->answers[i].symbol) && !batch->answers[i].is_plain)
 			continue;
 		addresses[count] = batch->addresses[i];
-		symbols[count++] = &batch->answers[i].symbol;
+		answers[count++] = &batch->answers[i];
 	}
 	struct cairn_symtab_match *matches = cairn_arena_zero(&scratch, count, sizeof *matches);
 	if (count)
 		cairn_symtab_match(elf, table, addresses, count, matches);
-	for (size_t i = 0; i < count; i++)
-		if (matches[i].name && strnlen(matches[i].name, CAIRN_LONGEST_NAME) < CAIRN_LONGEST_NAME)
-			add_symbol(symbols[i], kept, &matches[i], source);
+	for (size_t i = 0; i < count; i++) {
+		if (!matches[i].name || strnlen(matches[i].name, CAIRN_LONGEST_NAME) == CAIRN_LONGEST_NAME)
+			continue;
+		if (!answers[i]->is_plain || cairn_symtab_is_mangled(matches[i].name, name_of(&answers[i]->symbol)))
+			add_symbol(&answers[i]->symbol, kept, &matches[i], source);
+		answers[i]->is_plain = false;
+	}
 	cairn_arena_free(&scratch);
 }
 

@@ -4,7 +4,9 @@
 
 #include "symbol/ranges.h"
 
+#include <ctype.h>
 #include <elf.h>
+#include <stdio.h>
 
 /* Ranks the names of one address: with a size before without, a function before an untyped symbol, public before private. Among equals, the
  * name with fewer underscores is the one that people know. */
@@ -115,4 +117,31 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 	if (extends)
 		extend_nearest(addresses, count, nearest, matches);
 	cairn_arena_free(&scratch);
+}
+
+/* The length of the identifier at the start of PLAIN, without the arguments of a template; 0 if it is an operator or has no name, because
+ * these are mangled to something else. */
+static size_t identifier_length(const char *plain)
+{
+	static const char operator[] = "operator";
+	size_t length = strcspn(plain, "<");
+	bool is_operator = strncmp(plain, operator, sizeof operator - 1) == 0;
+	unsigned char next = is_operator ? (unsigned char)plain[sizeof operator - 1] : 0;
+	return is_operator && !isalnum(next) && next != '_' && next < 0x80 ? 0 : length;
+}
+
+bool cairn_symtab_is_mangled(const char *symbol, const char *plain)
+{
+	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R'))
+		return false;
+	plain += plain[0] == '~';
+	size_t length = identifier_length(plain);
+	if (length == 0 || strcmp(symbol, plain) == 0)
+		return true;
+	char digits[24];
+	size_t digit_count = (size_t)snprintf(digits, sizeof digits, "%zu", length);
+	for (const char *at = symbol; (at = strstr(at, digits)); at++)
+		if (strncmp(at + digit_count, plain, length) == 0)
+			return true;
+	return false;
 }

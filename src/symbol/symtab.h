@@ -20,4 +20,8 @@ struct cairn_symtab_match {
 void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const uint64_t *addresses, size_t count,
 	struct cairn_symtab_match *matches);
 
+/* Whether SYMBOL is a mangled name of a function whose name in the source is PLAIN. Functions with the same code may share one address, so
+ * the symbol there may be another's. */
+bool cairn_symtab_is_mangled(const char *symbol, const char *plain);
+
 #endif

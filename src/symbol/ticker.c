@@ -2,21 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/ticker.h"
 
-#include "base/time.h"
-
-#include <time.h>
+#include "base/condition.h"
+#include "process/clock.h"
 
 enum { first_wait_ms = 500, next_wait_ms = 100 };
-
-static struct timespec after_ms(long wait_ms)
-{
-	struct timespec at;
-	clock_gettime(CLOCK_REALTIME, &at);
-	at.tv_nsec += wait_ms * 1000000;
-	at.tv_sec += at.tv_nsec / CAIRN_SECOND_NS;
-	at.tv_nsec %= CAIRN_SECOND_NS;
-	return at;
-}
 
 static void *tell(void *argument)
 {
@@ -24,8 +13,8 @@ static void *tell(void *argument)
 	bool told = false;
 	pthread_mutex_lock(&ticker->lock);
 	while (!ticker->stopping) {
-		struct timespec until = after_ms(told ? next_wait_ms : first_wait_ms);
-		while (!ticker->stopping && pthread_cond_timedwait(&ticker->changed, &ticker->lock, &until) == 0)
+		int64_t until_ns = cairn_clock_ns() + (told ? next_wait_ms : first_wait_ms) * CAIRN_MILLISECOND_NS;
+		while (!ticker->stopping && cairn_condition_wait(&ticker->changed, &ticker->lock, until_ns))
 			;
 		if (ticker->stopping)
 			break;
@@ -44,7 +33,7 @@ void cairn_ticker_start(struct cairn_ticker *ticker, size_t total, void (*progre
 	if (!progress)
 		return;
 	pthread_mutex_init(&ticker->lock, NULL);
-	pthread_cond_init(&ticker->changed, NULL);
+	cairn_condition_init(&ticker->changed);
 	if (pthread_create(&ticker->thread, NULL, tell, ticker) != 0)
 		ticker->progress = NULL;
 }

@@ -111,6 +111,7 @@ static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, u
 	case DW_AT_language:
 		unit->is_c = is_c(value.number);
 		unit->is_assembler = value.number == DW_LANG_assembler;
+		unit->mangles = !unit->is_c && !unit->is_assembler && value.number != DW_LANG_Go;
 		break;
 	case DW_AT_comp_dir:
 		texts->directory = value;

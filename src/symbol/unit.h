@@ -21,6 +21,7 @@ struct cairn_unit {
 	uint16_t tag; /* of the root; 0 when it could not be read */
 
 	bool is_c;    /* names are not mangled */
+	bool mangles; /* the symbol table has names of functions that say more than their plain names */
 	bool is_assembler; /* the assembler generated the entries: the symbol table has the names people use */
 	const char *directory; /* DW_AT_comp_dir, or NULL */
 	const char *dwo_name;

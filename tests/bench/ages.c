@@ -7,7 +7,8 @@
  * A service has 40 paths of 5 to 80 MB, each sampled every 512 KiB; their ordinary lifetimes are between a fiftieth of the longest and the
  * longest. It is observed for so many times the longest, then one dump is judged. The longest is the mean of the slowest path, except where
  * lifetimes are cut: there it is the age that no ordinary object outlives. A lognormal or Pareto distribution that is not cut has no
- *longest lifetime; those rows are outside of what is promised, and show what is reported there. SPDX-License-Identifier: Apache-2.0 */
+ * longest lifetime; those rows are outside of what is promised, and show what is reported there.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "simulate.h"
 
 #include "base/array.h"

@@ -2,7 +2,7 @@
 # `cairn addr2line` beside GNU addr2line: the same options, the same bytes, behind a pipe and under its name.
 . tests/e2e/lib.sh
 fixtures=$PWD/tests/fixtures/symbol
-need gcc addr2line nm python3
+need gcc g++ addr2line nm python3
 
 cd "$scratch" && cp "$fixtures/plain.c" . && cat >main.c <<'C'
 int plain_sum(const int *numbers, int count);
@@ -78,6 +78,47 @@ P
 ok $? 'a pipe that does not wait: exit code 0'
 cmp -s late <("$cairn" addr2line -f <long)
 ok $? 'and every answer'
+
+# GCC has no linkage names in DWARF for functions that are private to a file: the symbol table has their scopes and parameters
+cat >private.cc <<'C'
+#include <cstdlib>
+namespace { __attribute__((noinline)) int parse(int x) { return x * 3 + rand(); } }
+namespace { struct reader { int held; __attribute__((noinline)) reader(int x) : held(x + rand()) {} __attribute__((noinline)) ~reader() { held = rand(); } }; }
+static __attribute__((noinline)) int privately(int x) { return parse(x) + 1 + rand(); }
+static __attribute__((noinline)) int falls(int x) { if (__builtin_expect(x == 77, 0)) abort(); return x * 5 + rand(); }
+template <class T> static __attribute__((noinline)) int sized(T x) { return sizeof x + rand(); }
+extern "C" __attribute__((noinline)) int from_c(int x) { return x - 4 + rand(); }
+int other(int);
+__attribute__((noinline)) int publicly(int x) { return x - 5 + rand(); }
+int main(int count, char **)
+{
+	auto first = [count](int x) __attribute__((noinline)) { return x + count + rand(); };
+	auto second = [](int x) __attribute__((noinline)) { return x - 7 + rand(); };
+	struct local { __attribute__((noinline)) int member(int x) { return x - 1 + rand(); } } local;
+	reader reads(count);
+	return first(1) + second(2) + local.member(3) + privately(4) + falls(5) + sized('c') + sized(2L) + from_c(6) + publicly(7) + other(8) + reads.held;
+}
+C
+cat >other.cc <<'C'
+#include <cstdlib>
+namespace { __attribute__((noinline)) int parse(int x) { return x * 4 + rand(); } }
+int other(int x) { return parse(x) + rand(); }
+C
+flags=(-O2 -g -fno-ipa-icf -fno-ipa-cp -fno-ipa-sra -fno-partial-inlining)
+g++ "${flags[@]}" -o private private.cc other.cc || broken 'g++ could not build the sample'
+mapfile -t starts < <(nm --defined-only private | awk '$2 ~ /[tTwW]/ && ($3 ~ /^_Z/ || $3 ~ /^(main|from_c)$/) && $3 !~ /\./ { print $1 }')
+same -f -e private "${starts[@]}"
+same -f -C -e private "${starts[@]}"
+names=$("$cairn" addr2line -f -C -e private "${starts[@]}" | grep -v :[0-9?]*$)
+is "$(sort <<<"$names" | grep -c 'main::{lambda(int)#[12]}::operator()(int) const')" 2 'two lambdas have two names'
+is "$(grep -c '^(anonymous namespace)::parse(int)$' <<<"$names")" 2 'functions of unnamed namespaces have their scope'
+is "$(grep -cx 'main\|from_c' <<<"$names")" 2 'main and extern "C" keep their names'
+cold=$(nm private | awk '$3 ~ /falls.*\.cold/ { print $1 }')
+is "$("$cairn" addr2line -f -C -s -e private "$cold" | head -n 1)" 'falls(int)' 'the cold part of a function has its name'
+g++ "${flags[@]}" -gsplit-dwarf -o split private.cc other.cc && objcopy --only-keep-debug private private.debug &&
+	objcopy --strip-all --add-gnu-debuglink=private.debug private apart || broken 'the samples could not be made'
+is "$("$cairn" addr2line -f -C -e split "${starts[@]}")" "$("$cairn" addr2line -f -C -e private "${starts[@]}")" 'the same with split DWARF'
+is "$("$cairn" addr2line -f -C -e apart "${starts[@]}")" "$("$cairn" addr2line -f -C -e private "${starts[@]}")" 'and from a debug file'
 
 # A linker that folds functions with the same code leaves both descriptions: name and line are of one and the same, whoever else is asked for
 cat >folded.c <<'C'

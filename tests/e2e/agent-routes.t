@@ -191,6 +191,29 @@ for key in version time host pid start executable command jemalloc period opt.pr
 	ok $? "the trailer has $key"
 done
 
+# userver's check, where the engine is Cairn's: on jemalloc, whose statistics then say nothing of a profiler, and on glibc's malloc.
+CONF=engine:cairn MALLOC= start_redis engine
+active() { curl -s --max-time 30 -X POST "$1/service/jemalloc/prof/stat" | grep ' prof.active:'; }
+is "$(active "$url_engine")" "  prof.active: false" "stat says that Cairn's engine does not sample, in one line"
+curl -s -X POST "$url_engine/service/jemalloc/prof/enable" >/dev/null
+is "$(active "$url_engine")" "  prof.active: true" "and when it does"
+like "$(curl -s -X POST "$url_engine/service/jemalloc/prof/stat")" '*Begin jemalloc statistics*' "below jemalloc's own statistics"
+port=$(free_port)
+LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port python3 -c 'import time; time.sleep(900)' &
+children+=($!)
+url_glibc=http://127.0.0.1:$port
+wait_for 10 curl -s "$url_glibc/cairn/status"
+table "$url_glibc" <<T
+POST /service/jemalloc/prof/disable | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/stat    | 200 | text/plain* |   prof.active: false↵ |
+POST /service/jemalloc/prof/enable  | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/stat    | 200 | text/plain* |   prof.active: true↵ |
+POST /service/jemalloc/prof/bg_threads_set_max?count=2 | 501 | text/plain* | 'jemalloc' profiling is not available.*no jemalloc in this process↵ |
+POST /service/jemalloc/prof/bg_threads_enable  | 501 | text/plain* | 'jemalloc' profiling is not available.* |
+POST /service/jemalloc/prof/bg_threads_disable | 501 | text/plain* | 'jemalloc' profiling is not available.* |
+T
+is "$(active "$url_glibc")" "  prof.active: true" "and the process runs on"
+
 # Old contracts, on request.
 CONF=compat:old,engine:jemalloc MALLOC=prof:false start_redis old
 table "$url_old" <<T

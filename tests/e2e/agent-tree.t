@@ -46,6 +46,9 @@ is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/debug/pprof/heap?pid=$o
 like "$("$cairn" top "$scratch/body" 2>/dev/null)" "*keep*" "with names"
 is "$(curl -s -X POST -o "$scratch/body" -w '%{http_code}' "$url/cairn/deactivate?pid=$two")" 200 "a command reaches a child"
 is "$(member "$url/cairn/status?pid=$two" state) $(member "$url/cairn/status" state)" "inactive active" "and nobody else"
+is "$(curl -s -X POST -o "$scratch/body" -w '%{http_code}' "$url/cairn/detach?pid=$two")" 403 "what takes the agent's own socket does not reach a child through the port"
+like "$(cat "$scratch/body")" "*only the agent's own socket takes this*" "and is refused in the same words"
+is "$(member "$url/cairn/status?pid=$two" pid)" "$two" "so the agent of the child goes on"
 kill -STOP $idle
 wait_for 5 is_stopped $idle
 is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 409 "a child without an agent that cannot be started"

@@ -1,7 +1,8 @@
 /* attach-target.c - a program to attach to: threads that allocate and free, threads that wait in system calls, one that checks its
  * registers, and some that are in the way. Counts what they do, and every error, in a mapped file: int64 work, errors, how often each wait
  * has returned (16), the longest time in microseconds for which a thread of those that allocate neither worked nor waited for a
- * processor, and a word by which the test lets it go on. SPDX-License-Identifier: Apache-2.0 */
+ * processor, and a word by which the test lets it go on.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -35,4 +35,26 @@ is $? 1 "a dump of jemalloc has none"
 like "$(cat "$scratch/err")" "*does not say what was freed*" "with the reason"
 "$cairn" churn --sum "$scratch/one.heap" "$scratch/one.heap" >/dev/null 2>"$scratch/err"
 is $? 2 "sums are refused"
+# What was freed is known by call path only, so no label can choose a part of it.
+for filter in "--tagfocus=thread_id=." "--tagignore=thread_id=."; do
+	"$cairn" churn "$filter" "$scratch/one.heap" >/dev/null 2>"$scratch/err"
+	is $? 2 "${filter%%=*} is refused"
+	like "$(cat "$scratch/err")" "*'cairn churn' takes one dump as it is*${filter%%=*}*" "with the reason"
+done
+"$cairn" html --tagignore thread=none -o "$scratch/part.html" "$scratch/one.heap" 2>/dev/null
+is "$(python3 tests/e2e/read-page.py "$scratch/part.html" | python3 -c 'import json, sys; print("churn" in json.load(sys.stdin)["facts"])')" False "and the page has no churn then"
+"$cairn" html -o "$scratch/whole.html" "$scratch/one.heap" 2>/dev/null
+is "$(python3 tests/e2e/read-page.py "$scratch/whole.html" | python3 -c 'import json, sys; print("quick" in str(json.load(sys.stdin)["facts"]["churn"]))')" True "as it has without a filter"
+# A profile by thread counts it once, without a thread.
+for threads in "" --threads; do
+	"$cairn" export --format pprof $threads -o "$scratch/freed.pb.gz" "$scratch/one.heap" 2>/dev/null
+	"$cairn" tags --value freed_space --json "$scratch/freed.pb.gz" 2>/dev/null >"$scratch/freed$threads.json"
+done
+holds "what was freed is no thread's" python3 - "$scratch/freed.json" "$scratch/freed--threads.json" <<'P'
+import json, sys
+whole, split = (json.load(open(name)) for name in sys.argv[1:])
+of_threads = [t["total"] for t in split["tags"] if t["key"].startswith("thread")]
+print(whole["total"], split["total"], of_threads, [t["key"] for t in split["tags"]])
+assert whole["total"] > 0 and abs(split["total"] / whole["total"] - 1) < 1e-6 and not any(of_threads)
+P
 done_testing

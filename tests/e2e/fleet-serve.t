@@ -111,6 +111,14 @@ both 'a comparison' Diff "left.profileTypeID=$memory" 'left.labelSelector={versi
 is "$(field "abs(r['flamegraph']['rightTicks'] - $whole) < 50 and r['flamegraph']['leftTicks'] > 0" <"$scratch/answer")" True 'has both totals'
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/pairs" 2>"$scratch/error"
 is "$? $(grep -c '0x1000 0 [1-9]' "$scratch/pairs")" '0 1' 'and boxes of both sides: the leak is on the right only'
+for empty in left right; do
+	here='{version="2",service_name="api"}' left=$here right=$here
+	eval "$empty='{version=\"none\"}'"
+	both "a comparison whose $empty side is empty" Diff "left.profileTypeID=$memory" "left.labelSelector=$left" "left.start=$from" "left.end=$to" \
+		"right.profileTypeID=$memory" "right.labelSelector=$right" "right.start=$from" "right.end=$to"
+	is "$(field "sorted(abs(int(r['flamegraph'].get(side, 0)) - $whole) < 50 for side in ('leftTicks', 'rightTicks')), {len(l['values']) % 7 for l in r['flamegraph']['levels']}" \
+		<"$scratch/answer")" '([False, True], {0})' 'has boxes of both sides, as any other'
+done
 both 'nothing in that time' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 end=2000
 is "$(cat "$scratch/answer")" '{}' 'is an answer'
 
@@ -170,6 +178,24 @@ is "$(field '[max(p["value"] for p in s["points"]) for s in r["series"]]' <"$scr
 like "$(ask json SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to")" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades'
 like "$(ask json SelectSeries "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to" step=1)" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades in steps'
 
+# All panels of a dashboard ask at once.
+python3 - "$url" >"$scratch/panels" 2>&1 <<'P'
+import collections, json, sys, threading, urllib.error, urllib.request
+answers, body = [], json.dumps({"profileTypeID": "memory:inuse_space:bytes:space:bytes", "labelSelector": "{}", "start": "1789000000000", "end": "1799000000000",
+                                "step": 3600, "groupBy": ["host"]}).encode()
+def ask():
+    request = urllib.request.Request(sys.argv[1] + "/querier.v1.QuerierService/SelectSeries", body, {"Content-Type": "application/json"})
+    try:
+        answers.append(urllib.request.urlopen(request, timeout=100).status)
+    except urllib.error.HTTPError as error:
+        answers.append(error.code)
+threads = [threading.Thread(target=ask) for _ in range(12)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*collections.Counter(answers).items())
+P
+is "$(cat "$scratch/panels")" '(200, 12)' 'twelve queries at once are all answered'
+
 # What is wrong, and who may not ask.
 like "$(ask json SelectMergeStacktraces profileTypeID=cpu)" '400 {"code":"invalid_argument",*unknown profile type*' 'an unknown type'
 for selector in '{' '{a}' '{a=b}' '{a="b"' '{a=~"("}' 'a' '{a="b" c="d"}' "{a=\"$(printf 'x%.0s' {1..600})\"}"; do
@@ -185,6 +211,17 @@ is "$(post -H 'Content-Type: application/json' -H 'Origin: http://evil.example' 
 is "$(post -H 'Content-Type: application/json' -H 'Host: evil.example' -d '{}' "$types")" 403 'another name'
 head -c 70000 /dev/zero | tr '\0' ' ' >"$scratch/large"
 is "$(post -H 'Content-Type: application/json' --data-binary "@$scratch/large" "$types")" 413 'more than a question takes'
+
+# Who may send a dump may not read files of the machine that shows it.
+python3 tests/e2e/make-sourced.py "$scratch/sourced" /etc/passwd "$PWD/tests/e2e/lib.sh" tests/e2e/lib.sh
+send evil 1 sourced "$scratch/sourced" || broken 'a snapshot was not accepted'
+wait_for 60 emptied
+sourced() { get processes | field '[p["process"] for p in r["processes"] if p["host"] == "evil" and p["dumps"]][0]' 2>/dev/null; }
+wait_for 60 sourced >"$scratch/out"
+for function in at0 at1 at2; do
+	is "$(get "source?process=$(sourced)&function=$function" | field '[(p["found"], "code" in p["lines"][0]) for p in r["routines"]]')" '[(False, False)]' \
+		"a stored dump does not have a file of this machine shown: $function"
+done
 
 # Texts from outside never become part of a statement.
 last=$(ls -v "$scratch"/new1/*.heap | tail -n 1)
@@ -278,6 +315,19 @@ id=$(sed -n 's/.*query_id=\([^& ]*\).*SELECT.*/\1/p' "$scratch/hanging" | tail -
 killed() { grep -q "KILL QUERY WHERE query_id = '$id'" "$scratch/hanging"; }
 wait_for 30 killed
 ok $? 'a question whose client has left ends in the store, too'
+python3 - "$port" >"$scratch/crowd" 2>&1 <<'P'
+import json, select, socket, sys
+def send(text):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+    s.sendall(text)
+    return s
+query = b"POST /querier.v1.QuerierService/ProfileTypes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+crowd = [send(query) for _ in range(110)]
+page = send(b"GET /api/processes HTTP/1.1\r\nHost: localhost\r\n\r\n").recv(12)
+answers = [s.recv(65536) for s in crowd[100:]] # those before may wait for an answer for ever
+print(len(answers), all(b" 503 " in a[:20] and json.loads(a.split(b"\r\n\r\n")[1])["code"] == "unavailable" for a in answers), page.decode())
+P
+is "$(cat "$scratch/crowd")" '10 True HTTP/1.1 200' 'of more queries than can wait, the last are refused as Connect has it, and pages are answered'
 kill "$server"; wait "$server" 2>/dev/null
 ok $? 'and a server whose store hangs ends by SIGTERM'
 done_testing

@@ -29,7 +29,8 @@ send() {
 	done
 }
 
-like "$("$cairn" fleet leaks --store "$store" 2>&1)" "*'cairn store init STORE' makes its tables*" 'without tables it says how to make them'
+: >"$scratch/bare.db"
+like "$("$cairn" fleet leaks --store "sqlite:$scratch/bare.db" 2>&1)" "*'cairn store init STORE' makes its tables*" 'without tables it says how to make them'
 for wrong in "store init mysql:x" "store init" "fleet" "fleet leaks" "fleet nothing --store $store" "fleet diff --store $store --service api --version 1" \
 	"fleet top --store $store --version 1..2" "fleet leaks --store $store --from yesterday" "fleet leaks --store $store --label nothing" \
 	"collect" "collect --store mysql:x" "fleet leaks --store $store -n many" "watch --label a=b 1"; do

@@ -50,9 +50,9 @@ C
 	ok $? 'and has no frame of our own'
 	(sed -n '/^MAPPED_LIBRARIES:/,$p' "$scratch"/dump.*.heap
 		sed -n 's/^@ //p' "$scratch"/dump.*.heap | tr ' ' '\n' | sort -u) >"$scratch/asked"
-	is "$("$cairn" symbols "$scratch/asked" | grep -cE '_default|rallocx')" 0 \
+	is "$("$cairn" symbols - <"$scratch/asked" | grep -cE '_default|rallocx')" 0 \
 		'the symbol endpoint calls all of jemalloc malloc, which stock jeprof strips'
-	holds 'and names the callers' grep -q grown_by_realloc <("$cairn" symbols "$scratch/asked")
+	holds 'and names the callers' grep -q grown_by_realloc <("$cairn" symbols - <"$scratch/asked")
 	# Without names, nothing of the allocator is known, but the hook's own frame is.
 	strip -o "$scratch/bare" "$scratch/grow"
 	rm -f "$scratch"/dump.*

@@ -4,7 +4,8 @@
  *
  * The command is stopped where each system call begins and where it ends; at the Nth of these stops it is killed. "touching" counts only
  * the calls by which a process changes another (ptrace and pwrite64), "all" counts every call from the first ptrace on. Where the command
- * ends before, or N is 0, prints how many stops of both kinds there were. SPDX-License-Identifier: Apache-2.0 */
+ * ends before, or N is 0, prints how many stops of both kinds there were.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

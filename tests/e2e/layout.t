@@ -2,7 +2,7 @@
 # The rules of the source tree that a script can hold.
 . tests/e2e/lib.sh
 need zsh fish
-holds 'a folder includes only from folders before it' scripts/check-includes
+holds 'a folder includes only from folders before it, and headers are in order' scripts/check-includes
 holds 'every source file says its licence' bash -c '! grep -rL "SPDX-License-Identifier: Apache-2.0" src include tests/unit tests/fuzz tests/bench --include="*.[ch]" | grep .'
 holds 'no file has more than 900 lines' bash -c '! find src include -name "*.[ch]" | xargs wc -l | awk "\$2 != \"total\" && \$1 > 900" | grep .'
 is "$(grep -rnE '# SKIP' tests --include='*.t' --include='*.sh' --include='*.py' --include='*.mjs' --include='*.c' | grep -v '^tests/e2e/l[a-z]*\.\(sh\|t\):')" '' \

@@ -1,6 +1,7 @@
 /* leaks-one-host.c - serves made-up requests: LIFETIME_MS MILLISECONDS [leak]. Each object of a request is freed after its lifetime; with
  * `leak` as many as one in ten are lost besides. What it holds from the start it keeps. Prints ready after so many milliseconds, and goes
- * on until it is ended. SPDX-License-Identifier: Apache-2.0 */
+ * on until it is ended.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,12 +13,14 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -320,6 +322,59 @@ static void grow(void)
 	pause();
 }
 
+/* A worker that limits the length of its files, as many do, before its first sample. */
+static void limited_worker(void)
+{
+	int status = -1;
+	pid_t child = fork();
+	if (child == 0) {
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20});
+		usleep(300000);
+		churn(100000, 5);
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0) {
+		errno = 0;
+		fail(WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "worker");
+	}
+}
+
+/* A daemon: forks twice at once, and the master that is left forks a worker at once. Prints who they are; both allocate for good. */
+static void become_daemon(void)
+{
+	if (fork() != 0)
+		_exit(0);
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	pid_t worker = fork();
+	if (worker != 0)
+		printf("master %d worker %d\nready\n", (int)getpid(), (int)worker), fflush(stdout);
+	churn_for_ever((void *)3);
+}
+
+/* Holds 64 MB, and 32 MB more with each line from PATH. */
+static void step(const char *path)
+{
+	enum { object = 100000 };
+	FILE *input = fopen(path, "r");
+	int left = 64000000 / object, byte;
+	if (!input)
+		fail(path);
+	for (bool said = false;; left = 32000000 / object) {
+		for (; left > 0; left--)
+			if (!malloc(object))
+				fail("malloc");
+		if (!said)
+			puts("ready"), fflush(stdout);
+		said = true;
+		while ((byte = getc(input)) != '\n')
+			if (byte == EOF)
+				return;
+	}
+}
+
 /* Publishes NAME as OpenTelemetry's process context (OTEP 4719). */
 static void context(const char *name)
 {
@@ -369,6 +424,12 @@ int main(int count, char **argument)
 		busy();
 	else if (strcmp(mode, "grow") == 0)
 		grow();
+	else if (strcmp(mode, "daemon") == 0)
+		become_daemon();
+	else if (strcmp(mode, "step") == 0)
+		step(argument[2]);
+	else if (strcmp(mode, "limited") == 0)
+		limited_worker();
 	else if (strcmp(mode, "context") == 0)
 		context(argument[2]);
 	else

@@ -57,6 +57,20 @@ ok $? "of which it keeps three: $(ls "$scratch/highs" | grep -c heap)"
 holds "the newest is a dump of this engine" grep -q '^# cairn engine cairn' "$scratch/highs/$(ls "$scratch/highs" | grep heap | tail -n 1)"
 stop
 
+# After a reset, highs are those since then: less than before is one too.
+mkdir "$scratch/reset"
+mkfifo "$scratch/input"
+exec 7<>"$scratch/input"
+start "period:16K,dumps:$scratch/reset" "$scratch/host" step "$scratch/input"
+highs() { [ "$(fact $pid dumps by_rule high)" -ge "$1" ]; }
+curl -s -X POST --unix-socket "$sockets/$pid.sock" "http://localhost/cairn/gdump?activate=true" >/dev/null
+holds "what is held when gdump is switched on is a high" wait_for 30 highs 1
+curl -s -X POST --unix-socket "$sockets/$pid.sock" http://localhost/cairn/reset >/dev/null
+echo >&7
+holds "half as much after a reset is one, too" wait_for 30 highs 2
+stop
+exec 7>&-
+
 # Two thousand threads that live at once.
 LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:256 timeout 900 "$scratch/host" crowd >"$scratch/out" 2>&1
 is "$? $(tail -n 1 "$scratch/out")" "0 well" "2,000 threads at once"
@@ -85,6 +99,28 @@ for sanitizer in address:AddressSanitizer thread:ThreadSanitizer; do
 	is "$(fact $pid engine relocations)" 0 "and left alone"
 	stop
 done
+
+# A limit on the length of files (RLIMIT_FSIZE) below that of a ledger, which is a file for the kernel, too: SIGXFSZ would end the service.
+(ulimit -c 0 -f 1024 && LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K exec "$scratch/host" hold) \
+	>"$scratch/out" 2>&1 &
+pid=$!
+children+=($pid)
+holds "with RLIMIT_FSIZE below the size of the ledger a service starts" wait_for 30 eval 'kill -0 $pid && grep -q ready "$scratch/out"'
+wait_for 30 fact $pid pid
+is "$(fact $pid active) $([ "$(fact $pid ledger live)" -gt 0 ] && echo sampled)" "true sampled" "and is sampled"
+"$cairn" dump -o "$scratch/limited.heap" $pid >/dev/null 2>"$scratch/err"
+holds "its dumps are whole" grep -q '^# cairn live ' "$scratch/limited.heap"
+is "$(fact $pid pid)" $pid "and it lives on"
+stop
+(ulimit -c 0 -f 1024 && LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,ledger:$scratch/long.ledger exec "$scratch/host" hold) \
+	>"$scratch/out" 2>&1 &
+pid=$!
+children+=($pid)
+wait_for 30 grep -q ready "$scratch/out" && wait_for 30 fact $pid pid
+like "$(fact $pid ledger problem)" "*File too large" "a ledger file that may not be that long is reported"
+stop
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K timeout 600 "$scratch/host" limited >"$scratch/out" 2>&1
+is "$? $(tail -n 1 "$scratch/out")" "0 well" "a forked worker that sets such a limit before its first sample ends as it would without"
 
 # What the service calls itself.
 start period:16K "$scratch/host" context checkout

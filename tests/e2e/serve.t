@@ -108,6 +108,7 @@ is "$(python3 -c 'import json; b = json.load(open("bill.json"))["bill"]; print(b
 like "$(get /api/health)" '*"status":{*"engine"*' 'health has the status of the agent'
 is "$(get /api/churn | field rows.0.name)" render_answer 'churn has what is freed again'
 is "$(get '/api/source?function=remember_session' | field routines.0.name)" remember_session 'a function has its source'
+is "$(get '/api/source?function=remember_session' | field routines.0.found)" True 'a process of the same user has it from where the compiler found it'
 is "$(code '/api/source?function=nothing_like_it')" 503 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
 
@@ -469,6 +470,58 @@ is "$(get /api/processes | python3 -c 'import json, sys; print(sorted(p["process
 	'then each has its own key'
 kill -INT $server
 wait $server
+
+# A dump names source files; what is shown of them lies below --source-path, whatever the dump says.
+mkdir -p sourced code/src outside
+echo 'int inside;' >code/src/a.c
+echo 'int secret;' >outside/secret.c
+ln -s ../../outside code/src/link
+ln -s a.c code/src/b.c
+truncate -s 17M code/src/large.c
+mkfifo code/src/pipe.c
+python3 "$root/tests/e2e/make-sourced.py" sourced/one.pb.gz /build/src/a.c /build/src/b.c /etc/passwd ../../outside/secret.c /build/../outside/secret.c src/link/secret.c \
+	"$scratch/outside/secret.c" outside/secret.c src/large.c src/pipe.c /proc/self/environ ..
+sourced() { # sourced NUMBER: what is shown of the file of that number
+	get "/api/source?function=at$1" | python3 -c 'import json, sys; r = json.load(sys.stdin)["routines"][0]; print(r["found"], r["lines"][0].get("code"))'
+}
+serve --source-path "$scratch/code" sourced
+wait_for 30 dumps_are 1
+is "$(sourced 0) $(sourced 1)" 'True int inside; True int inside;' 'source files below --source-path are found'
+for i in 2 3 4 5 6 7 8 9 10 11; do
+	is "$(sourced $i)" 'False None' "others are not, by an absolute path, by .., through a link, no file or too large: at$i"
+done
+kill -INT $server
+wait $server
+serve sourced
+wait_for 30 dumps_are 1
+is "$(sourced 6) $(sourced 7) $(sourced 2)" 'False None False None False None' 'and without --source-path none is, not even in the current folder'
+kill -INT $server
+wait $server
+serve --source-path / sourced
+wait_for 30 dumps_are 1
+is "$(sourced 10) $(sourced 11)" 'False None False None' 'nor are those of the kernel, where everything is allowed'
+kill -INT $server
+wait $server
+
+# A process of another user may have been made to name any file.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$scratch"
+	setpriv --reuid=65534 --regid=65534 --clear-groups ./leaky 300 >/dev/null 2>&1 &
+	pid=$!
+	children+=($pid)
+	"$cairn" attach -q --period 32K $pid
+	for path in "" "$root"; do
+		serve --every 300ms ${path:+--source-path "$path"} $pid
+		wait_for 30 dumps_are 2
+		named() { get '/api/source?function=remember_session' | field routines.0.found | grep -qx "$1"; }
+		holds "the source of a process of another user is $([ -n "$path" ] && echo 'shown from below --source-path' || echo 'not shown')" wait_for 30 named "$([ -n "$path" ] && echo True || echo False)"
+		kill -INT $server
+		wait $server
+	done
+	kill -KILL $pid
+else
+	skip 'a process of another user' 'it takes root and setpriv'
+fi
 
 # A process without an agent, and the request that attaches to it.
 ./leaky 300 >/dev/null 2>&1 &

@@ -1,6 +1,6 @@
 /* served.c - a service that is linked with the agent and hands it its jemalloc, so that both can be built under a sanitizer, which has a
- * malloc of its own: served PORT DUMPS [CALL-PATHS]. Allocates by jemalloc's own functions and then waits. SPDX-License-Identifier:
- * Apache-2.0 */
+ * malloc of its own: served PORT DUMPS [CALL-PATHS]. Allocates by jemalloc's own functions and then waits.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
 #include <jemalloc/jemalloc.h>

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!cairn_ledger_open(&ledger, (struct cairn_bytes){copy, record.bytes}, NULL))
 		return 0;
 	struct cairn_buffer out = cairn_buffer(1 << 26);
-	struct cairn_ledger_end end = {.how = "killed by signal 9 (Killed)", .kind = CAIRN_LEDGER_END_SIGNAL, .number = 9};
+	struct cairn_ledger_end end = {.how = "killed by signal 9 (Killed)", .end = {.kind = CAIRN_END_SIGNAL, .number = 9}};
 	if (cairn_ledger_write_dump(&ledger, &end, &out, NULL)) {
 		struct cairn_trailer trailer;
 		must(cairn_trailer_read(cairn_buffer_bytes(&out), &trailer) && trailer.complete);

@@ -52,8 +52,9 @@ static void show_all(struct cairn_view *view, const char *text)
 	struct cairn_pattern *pattern = cairn_pattern_compile(text, NULL);
 	if (pattern && view->options.granularity == CAIRN_BY_LINE) {
 		cairn_list_make(&list, view, pattern);
-		cairn_list_text(&list, view, "/nonexistent", &shape, &out);
-		cairn_list_json(&list, view, "/nonexistent", &json);
+		static const struct cairn_source_search nowhere = {.folders = "/nonexistent", .confined = true};
+		cairn_list_text(&list, view, &nowhere, &shape, &out);
+		cairn_list_json(&list, view, &nowhere, &json);
 		cairn_list_free(&list);
 	}
 	cairn_pattern_free(pattern);

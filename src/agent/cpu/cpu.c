@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200, scans_most = 2 };
+enum { buckets = 8192 };          /* of threads by number; a power of two */
 enum { stack_needed = 4 << 10 };  /* used by the handler: the deepest walk takes 2.7 KiB */
 enum { small_stack = 12 << 10 };  /* a signal's frame takes 3 KiB with AVX-512 and 11 KiB with AMX, and a walk below it; see is_small */
 enum { first_stack_most = 8 << 20 }; /* the usual limit on the first thread's stack */
@@ -42,6 +43,7 @@ struct thread {
 	bool has_timer;
 	atomic_bool small; /* its stack has little room: it gets no more signals */
 	unsigned scan; /* the last scan that saw it */
+	unsigned next; /* in its bucket: an index + 1, or 0 */
 	char name[16];
 };
 
@@ -51,6 +53,7 @@ struct cairn_cpu {
 	unsigned tail;    /* the next to read */
 	struct thread threads[threads_most];
 	unsigned thread_count;
+	unsigned first[buckets];  /* the newest thread of each: an index + 1, or 0 */
 	unsigned scan;            /* number of scans for threads */
 	unsigned missed, unwatched; /* threads without a timer because there was no room: in this scan, and the most in any scan */
 	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
@@ -209,29 +212,31 @@ static bool is_closed(struct cairn_cpu *cpu, int tid)
 	return true;
 }
 
-/* A thread that was given up lately gets no other timer, unless its number belongs to another thread by now. */
-static bool is_known_small(struct cairn_cpu *cpu, int tid)
+/* The kernel gives out numbers one after the other. */
+static unsigned *bucket_of(struct cairn_cpu *cpu, int tid)
 {
-	for (unsigned i = 0; i < cpu->thread_count; i++) {
-		struct thread *thread = &cpu->threads[i];
-		if (!atomic_load_explicit(&thread->small, memory_order_relaxed) ||
-		    atomic_load_explicit(&thread->tid, memory_order_relaxed) != tid || cpu->scan - thread->scan > scans_most)
-			continue;
-		thread->scan = cpu->scan;
-		return true;
+	return &cpu->first[(unsigned)tid % buckets];
+}
+
+/* Finds a thread that has a timer. One that was given up lately gets no other, unless its number belongs to another thread by now. */
+static struct thread *find_known(struct cairn_cpu *cpu, int tid)
+{
+	for (unsigned at = *bucket_of(cpu, tid); at; at = cpu->threads[at - 1].next) {
+		struct thread *thread = &cpu->threads[at - 1];
+		bool is_given_up = atomic_load_explicit(&thread->small, memory_order_relaxed) && cpu->scan - thread->scan <= scans_most;
+		if (atomic_load_explicit(&thread->tid, memory_order_relaxed) == tid && (thread->has_timer || is_given_up))
+			return thread;
 	}
-	return false;
+	return NULL;
 }
 
 static void see_task(void *context, int tid)
 {
 	struct cairn_cpu *cpu = context;
-	for (unsigned i = 0; i < cpu->thread_count; i++)
-		if (cpu->threads[i].has_timer && atomic_load_explicit(&cpu->threads[i].tid, memory_order_relaxed) == tid) {
-			cpu->threads[i].scan = cpu->scan;
-			return;
-		}
-	if (is_known_small(cpu, tid) || is_closed(cpu, tid))
+	struct thread *known = find_known(cpu, tid);
+	if (known)
+		known->scan = cpu->scan;
+	if (known || is_closed(cpu, tid))
 		return;
 	if (cpu->thread_count == threads_most) {
 		cpu->missed++;
@@ -245,7 +250,8 @@ static void see_task(void *context, int tid)
 	atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
 	cairn_task_name(tid, thread->name, sizeof thread->name);
 	if (arm_timer(cpu, thread)) {
-		cpu->thread_count++;
+		thread->next = *bucket_of(cpu, tid);
+		*bucket_of(cpu, tid) = ++cpu->thread_count;
 	} else if (thread->has_timer) {
 		syscall(SYS_timer_delete, thread->timer);
 	}
@@ -324,7 +330,7 @@ void cairn_cpu_collect(struct cairn_cpu *cpu)
 		cairn_cpu_stop(cpu);
 	}
 	int64_t now = cairn_clock_ns();
-	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * 1000000) {
+	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * CAIRN_MILLISECOND_NS) {
 		cpu->scanned_ns = now;
 		scan_threads(cpu);
 	}

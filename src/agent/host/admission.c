@@ -128,10 +128,12 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
 	if (!route)
 		return true;
-	if (cairn_forward_is_meant(request))
+	bool remote = exchange && !exchange->local;
+	/* A child would take what is passed on to it for a call through its own socket. */
+	if (cairn_forward_is_meant(request) && !(remote && (route->flags & CAIRN_ROUTE_LOCAL)))
 		route = &cairn_forward_route;
 	struct cairn_call call = {
-		.origin = exchange && !exchange->local ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
+		.origin = remote ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
 		.agent = agent,
 		.route = route,
 		.request = request,

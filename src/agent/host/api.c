@@ -8,6 +8,7 @@
 #include "agent/route/route.h"
 #include "agent/sampler/sampler.h"
 #include "base/descriptor.h"
+#include "base/file_limit.h"
 #include "base/pages.h"
 
 #include <assert.h>
@@ -201,7 +202,10 @@ bool cairn_snapshot_to(int descriptor, char *error, size_t size)
 	if (!snapshot)
 		return pass_on(false, &inner, error, size);
 	struct cairn_bytes rest = snapshot->text;
+	struct cairn_file_limit limit;
+	cairn_file_limit_enter(&limit);
 	bool good = cairn_descriptor_write_all(descriptor, &rest) || cairn_fail_errno(&inner, "cannot write the snapshot");
+	cairn_file_limit_leave(&limit);
 	cairn_snapshot_release(snapshot);
 	return pass_on(good, &inner, error, size);
 }
@@ -212,7 +216,10 @@ bool cairn_snapshot_file(const char *path, char *error, size_t size)
 	struct cairn_snapshot *snapshot = require_started(&inner) ? cairn_admission_snapshot(&inner) : NULL;
 	if (!snapshot)
 		return pass_on(false, &inner, error, size);
+	struct cairn_file_limit limit;
+	cairn_file_limit_enter(&limit);
 	bool good = cairn_folder_write_file(path, snapshot->text, &inner);
+	cairn_file_limit_leave(&limit);
 	if (good)
 		atomic_fetch_add(&cairn_agent.counters.dumps, 1);
 	cairn_snapshot_release(snapshot);

@@ -6,6 +6,7 @@
 #include "agent/host/thread.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
+#include "base/time.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -78,7 +79,7 @@ static void *end(void *context)
 	atomic_store(&cairn_attached.state, CAIRN_ATTACH_DETACHED);
 	cairn_service_stop();
 	for (int i = 0; i < 100 && !cairn_sampler_is_restored(); i++) {
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 10 * CAIRN_MILLISECOND_NS}, NULL);
 		cairn_sampler_stop();
 	}
 	pthread_mutex_unlock(&cairn_agent.life);

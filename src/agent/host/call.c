@@ -4,7 +4,7 @@
 
 #include "agent/host/thread.h"
 #include "agent/route/route.h"
-#include "base/time.h"
+#include "base/condition.h"
 #include "process/clock.h"
 
 #include <assert.h>
@@ -17,11 +17,7 @@ void cairn_work_open(struct cairn_work *work, void (*begin)(void))
 {
 	*work = (struct cairn_work){.begin = begin};
 	pthread_mutex_init(&work->mutex, NULL);
-	pthread_condattr_t attributes;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&work->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cairn_condition_init(&work->changed);
 }
 
 /* Indices in `workers`. */
@@ -49,8 +45,7 @@ static struct cairn_call *next_call(const struct cairn_worker *worker)
 		if (!call) {
 			pthread_cond_wait(&work->changed, &work->mutex);
 		} else if (call->due_ns > cairn_clock_ns()) {
-			struct timespec until = {.tv_sec = call->due_ns / CAIRN_SECOND_NS, .tv_nsec = call->due_ns % CAIRN_SECOND_NS};
-			pthread_cond_timedwait(&work->changed, &work->mutex, &until);
+			cairn_condition_wait(&work->changed, &work->mutex, call->due_ns);
 		} else {
 			*at = call->next;
 			return call;

@@ -43,7 +43,7 @@ static const struct key {
 	[CAIRN_KEY_DEPTH] = {"depth", NULL, AT(depth), 0, SIZE, {0}, 8, 4096},
 	[CAIRN_KEY_BUDGET] = {"budget", NULL, AT(budget), 0, SHARE},
 	[CAIRN_KEY_ENGINE] = {"engine", NULL, AT(engine), 0, CHOICE, {"jemalloc", "cairn", "auto", NULL}},
-	[CAIRN_KEY_PERIOD] = {"period", NULL, AT(period), 0, SIZE, {0}, 1, (uint64_t)1 << 40},
+	[CAIRN_KEY_PERIOD] = {"period", NULL, AT(period), 0, SIZE, {0}, 1, CAIRN_PERIOD_MOST},
 	[CAIRN_KEY_LEDGER] = {"ledger", NULL, TEXT_AT(ledger)},
 	[CAIRN_KEY_LEDGER_BYTES] = {"ledger_bytes", NULL, AT(ledger_bytes), 0, SIZE, {0}, 1 << 20, (uint64_t)1 << 30},
 	[CAIRN_KEY_PREFIX] = {"prefix", NULL, TEXT_AT(prefix)},

@@ -54,6 +54,8 @@ enum cairn_config_key {
 	CAIRN_CONFIG_KEYS,
 };
 
+#define CAIRN_PERIOD_MOST ((uint64_t)1 << 40) /* bytes, of `period` */
+
 enum cairn_config_engine { CAIRN_CONFIG_JEMALLOC, CAIRN_CONFIG_CAIRN, CAIRN_CONFIG_AUTO };
 
 struct cairn_config {

@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "base/time.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -125,7 +126,7 @@ void cairn_listen_tidy(const char *runtime)
 static void hold(int folder)
 {
 	for (int i = 0; i < 50 && flock(folder, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 10 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
 /* Without a folder, the socket has an abstract name, which anybody in the network namespace can connect to; the server checks who
@@ -246,6 +247,17 @@ static socklen_t make_address(union address *address, const char *host, unsigned
 	return 0;
 }
 
+const char *cairn_listen_check(const char *text)
+{
+	char host[64];
+	unsigned port;
+	union address address;
+	bool loopback;
+	if (!cairn_listen_parse(text, host, sizeof host, &port))
+		return "not address:port";
+	return make_address(&address, host, port, &loopback) ? NULL : "use a numeric address or localhost";
+}
+
 /* A page of any site can reach this machine as 0.0.0.0 or the like, a name that belongs to nobody. */
 static bool is_unspecified(const union address *address)
 {
@@ -284,14 +296,14 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 	place->tcp_shown[0] = 0;
 	if (!config->listen[0])
 		return -1;
-	if (!cairn_listen_parse(config->listen, host, sizeof host, &port))
-		return refuse_tcp(place, config->listen, "not address:port");
+	const char *wrong = cairn_listen_check(config->listen);
+	if (wrong || !cairn_listen_parse(config->listen, host, sizeof host, &port))
+		return refuse_tcp(place, config->listen, wrong);
 	socklen_t size = make_address(&address, host, port, &loopback);
-	if (size == 0)
-		return refuse_tcp(place, config->listen, "use a numeric address or localhost");
 	if (config->token_unusable)
 		return refuse_tcp(place, config->listen, "the token cannot be used");
-	if (!loopback && !config->token[0])
+	place->tcp_needs_token = !loopback && !config->token[0];
+	if (place->tcp_needs_token)
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
 	int descriptor = cairn_descriptor_adopt(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (descriptor < 0)

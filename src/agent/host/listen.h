@@ -18,6 +18,7 @@ struct cairn_listen {
 	int folder_descriptor; /* the folder, for removing the socket wherever the process's root is by then; -1 */
 	char tcp_shown[160];   /* the listening address */
 	char local_problem[160], tcp_problem[160];
+	bool tcp_needs_token;  /* the problem is that others could connect without one */
 };
 
 /* Finds or creates the folder for sockets of the process's current user; `folder` is "" if that is impossible. RUNTIME is
@@ -30,6 +31,9 @@ int cairn_listen_local(struct cairn_listen *listen);
 /* Removes dead sockets from the folders that this user's agents may have, without creating any. RUNTIME as above. For processes without a
  * socket of their own: agents that were killed, or that may not remove their socket after changing their user, leave it behind. */
 void cairn_listen_tidy(const char *runtime);
+
+/* What is wrong with TEXT as an address to listen on: "not address:port" or so; NULL if nothing is. */
+const char *cairn_listen_check(const char *text);
 
 /* Listens on CONFIG's address; -1 with `tcp_problem` set, or without if no address is configured. */
 int cairn_listen_tcp(struct cairn_listen *listen, const struct cairn_config *config);

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/monitor.h"
 
-#include "agent/host/dump_writer.h"
 #include "agent/engine.h"
+#include "agent/host/dump_writer.h"
 #include "agent/route/route.h"
 #include "agent/sampler/sampler.h"
 #include "base/time.h"
@@ -204,7 +204,10 @@ static void look_for_high(struct cairn_agent *agent)
 	static const struct cairn_route dump = {.handle = write_high_dump};
 	enum { step_least = 1 << 20, step_part = 16 };
 	struct cairn_monitor *monitor = &agent->monitor;
-	uint64_t highest = cairn_sampler_highest(), step = monitor->dumped_high / step_part;
+	uint64_t highest = cairn_sampler_highest();
+	if (highest < monitor->dumped_high) /* a reset: highs are those since then */
+		monitor->dumped_high = 0;
+	uint64_t step = monitor->dumped_high / step_part;
 	if (highest < monitor->dumped_high + (step > step_least ? step : step_least) || atomic_exchange(&monitor->high_dumping, true))
 		return;
 	monitor->dumped_high = highest;
@@ -251,5 +254,5 @@ int cairn_monitor_look(struct cairn_agent *agent)
 		start_dump(agent, reason);
 		return dumping_ms;
 	}
-	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / 1000000);
+	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / CAIRN_MILLISECOND_NS);
 }

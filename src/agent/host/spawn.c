@@ -157,7 +157,7 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 /* Waits a moment for the command to end; true once it has, or nothing more can be known of it. */
 static bool has_ended(struct launch *launch, pid_t shepherd_pid)
 {
-	struct timespec moment = {.tv_nsec = poll_ms * 1000000};
+	struct timespec moment = {.tv_nsec = poll_ms * CAIRN_MILLISECOND_NS};
 	if (!atomic_load(&launch->ended))
 		syscall(SYS_futex, &launch->ended, FUTEX_WAIT, 0, &moment, NULL, 0);
 	return atomic_load(&launch->ended) || waitpid(shepherd_pid, NULL, __WALL | WNOHANG) != 0;

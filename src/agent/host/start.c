@@ -180,7 +180,7 @@ static void *serve(void *context)
 	if (atomic_exchange(&child.armed, false))
 		cairn_jemalloc_set_bool(&agent->profiler.jemalloc, "prof.active", false);
 	begin_thread();
-	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / 1000000;
+	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / CAIRN_MILLISECOND_NS;
 	if (agent->forked && age_ms < fork_pause_ms)
 		pause_ms((int)(fork_pause_ms - age_ms));
 	if (agent->forked)
@@ -253,7 +253,7 @@ static void see_sample(void)
 {
 	if (cairn_agent.owner != getpid())
 		return;
-	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 ||
+	if (cairn_clock_ns() - child.forked_ns >= fork_pause_ms * CAIRN_MILLISECOND_NS ||
 	    atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
 		cairn_sampler_resume_early();
 		start_in_child();

@@ -9,7 +9,7 @@
 
 typedef void message_function(void *context, const char *text);
 
-bool cairn_message_is_about_dump(const char *text)
+static bool is_about_dump(const char *text)
 {
 	static const char *const starts[] = {
 		"<jemalloc>: failed to open \"", "<jemalloc>: failed to write during heap profile flush", /* 5.3 */
@@ -26,7 +26,7 @@ static void pass_on(void *context, const char *text)
 {
 	(void)context;
 	int code = errno;
-	if (!cairn_message_is_about_dump(text))
+	if (!is_about_dump(text))
 		(void)!write(STDERR_FILENO, text, strlen(text));
 	errno = code;
 }

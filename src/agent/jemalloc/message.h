@@ -11,7 +11,4 @@
 /* Installs itself as jemalloc's `malloc_message`, unless the host has set that, or the symbol is not exported. */
 void cairn_message_filter(const struct cairn_jemalloc *jemalloc);
 
-/* Whether TEXT is such a line. */
-bool cairn_message_is_about_dump(const char *text);
-
 #endif

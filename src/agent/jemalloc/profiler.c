@@ -1,8 +1,9 @@
 /* profiler.c - controls prof.* through mallctl.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/jemalloc/profiler.h"
+
 #include "agent/engine.h"
 #include "agent/jemalloc/hook.h"
-
 #include "process/clock.h"
 
 #include <errno.h>

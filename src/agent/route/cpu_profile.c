@@ -60,7 +60,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 		return FAILED;
 	}
 	if (now < call->arrived_ns) {
-		int64_t next = now + look_ms * 1000000;
+		int64_t next = now + look_ms * CAIRN_MILLISECOND_NS;
 		call->due_ns = next < call->arrived_ns ? next : call->arrived_ns;
 		return GOING_ON;
 	}

@@ -67,7 +67,7 @@ const struct cairn_route cairn_routes[] = {
 	/* Cairn */
 	{"GET", "/cairn/status", cairn_control_status, 0, small, "everything about the profiler and the agent, in JSON; ?format=text"},
 	{"POST", "/cairn/activate", cairn_control_activate, 0, small, "start sampling"},
-	{"POST", "/cairn/detach", cairn_control_detach, 0, small, "end the agent; only through its own socket"},
+	{"POST", "/cairn/detach", cairn_control_detach, CAIRN_ROUTE_LOCAL, small, "end the agent; only through its own socket"},
 	{"POST", "/cairn/deactivate", cairn_control_deactivate, 0, small, "stop sampling"},
 	{"POST", "/cairn/reset", cairn_control_reset, work, small, "discard all samples; ?period=BYTES"},
 	{"POST", "/cairn/gdump", cairn_control_gdump, 0, small, "?activate=true|false"},

@@ -2,7 +2,8 @@
  *
  * cairn_status_gather fills one plain struct with every fact at one moment. One table (status_table.c) has a row per fact with its name in
  * JSON, its label in the text for people and its metric for Prometheus. To add a fact, add a member here, fill it in status.c and give it a
- * row. Programs read the JSON; the text is for people and may change its words. SPDX-License-Identifier: Apache-2.0 */
+ * row. Programs read the JSON; the text is for people and may change its words.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_ROUTE_STATUS_H
 #define CAIRN_AGENT_ROUTE_STATUS_H
 

@@ -308,7 +308,7 @@ static double number_of(const struct cairn_status *status, const struct fact *fa
 	case SHARE:
 		return *(const double *)member;
 	case TIME:
-		return (double)(time_of(status, fact) / 1000000) / 1000;
+		return (double)(time_of(status, fact) / CAIRN_MILLISECOND_NS) / 1000;
 	default:
 		assert(false && "a fact that is no number");
 		return 0;

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+static const char active_key[] = " prof.active:"; /* as userver's check looks for it: grep ' prof.active:' */
+
 static int status_of(struct cairn_call *call, int status)
 {
 	return call->agent->config.old_contract ? 200 : status;
@@ -24,6 +26,16 @@ static void answer_failure(struct cairn_call *call, const char *cause)
 	cairn_response_text(call->response, status_of(call, 500), CAIRN_TEXT, "mallctl() returned error: %s\n", cause);
 }
 
+static void refuse_without_jemalloc(struct cairn_call *call, const char *cause)
+{
+	if (call->agent->config.old_contract)
+		answer_failure(call, "Operation not supported");
+	else
+		cairn_response_text(
+			call->response, 501, CAIRN_TEXT,
+			"'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n", cause);
+}
+
 /* Refuses unless profiling is enabled. */
 static bool require(struct cairn_call *call)
 {
@@ -31,39 +43,55 @@ static bool require(struct cairn_call *call)
 	struct cairn_error cause;
 	if (cairn_answer_can_profile(call, &state, &cause))
 		return true;
-	if (call->agent->config.old_contract)
-		answer_failure(call, state == CAIRN_PROFILER_NOT_ENABLED ? "No such file or directory" : "Operation not supported");
-	else if (state == CAIRN_PROFILER_NOT_ENABLED)
+	if (state != CAIRN_PROFILER_NOT_ENABLED)
+		refuse_without_jemalloc(call, cause.text);
+	else if (call->agent->config.old_contract)
+		answer_failure(call, "No such file or directory");
+	else
 		cairn_response_text(call->response, 503, CAIRN_TEXT,
 				    "'jemalloc' profiling is not available because the service was not started with a 'MALLOC_CONF' "
 				    "environment variable that contain 'prof:true'\n%s\n", cause.text);
-	else
-		cairn_response_text(
-			call->response, 501, CAIRN_TEXT,
-			"'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n",
-			cause.text);
 	return false;
 }
 
-/* Refuses if there is no jemalloc. */
+/* Refuses if there is no jemalloc, also where Cairn's engine can profile without one. */
 static bool require_jemalloc(struct cairn_call *call)
 {
-	return call->agent->profiler.jemalloc.mallctl || require(call);
+	if (call->agent->profiler.jemalloc.mallctl)
+		return true;
+	if (require(call))
+		refuse_without_jemalloc(call, call->agent->profiler.missing.text);
+	return false;
 }
 
+/* Removes the line of jemalloc's statistics in which its own profiler is on or off. */
+static void remove_active(struct cairn_buffer *body)
+{
+	char *found = body->length ? memmem(body->data, body->length, active_key, sizeof active_key - 1) : NULL;
+	if (!found)
+		return;
+	const char *before = memrchr(body->data, '\n', (size_t)(found - body->data)), *stop = body->data + body->length;
+	char *start = before ? body->data + (before + 1 - body->data) : body->data;
+	const char *newline = memchr(found, '\n', (size_t)(stop - found)), *rest = newline ? newline + 1 : stop;
+	memmove(start, rest, (size_t)(stop - rest));
+	body->length -= (size_t)(rest - start);
+}
+
+/* The line that userver looks for tells whether the engine in use samples. */
 void cairn_userver_stat(struct cairn_call *call)
 {
+	struct cairn_profiler *profiler = &call->agent->profiler;
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
-	if (!cairn_answer_stats(call, NULL)) {
+	if (!cairn_answer_stats(call, NULL) && cairn_profiler_is_jemalloc(profiler)) {
 		if (call->agent->config.old_contract)
 			cairn_response_text(call->response, 200, CAIRN_TEXT, "(libjemalloc support is disabled)");
 		else
 			require_jemalloc(call);
 		return;
 	}
-	/* jemalloc prints the profiler's run-time settings only if profiling is enabled. */
-	if (!memmem(call->response->body.data, call->response->body.length, " prof.active:", 13))
-		cairn_buffer_text(&call->response->body, "  prof.active: false\n");
+	remove_active(&call->response->body);
+	cairn_buffer_format(&call->response->body, " %s %s\n", active_key,
+			    cairn_profiler_state(profiler) == CAIRN_PROFILER_ACTIVE ? "true" : "false");
 }
 
 void cairn_userver_enable(struct cairn_call *call)

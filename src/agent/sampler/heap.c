@@ -6,12 +6,16 @@
 #include "cairn.h"
 
 #include <stdio.h>
+#include <time.h>
 
+enum { FREE, WRITING, READY };
+
+/* Numbers are given in order, so that two threads that ask for the same name at once meet at the first free one: one writes the name there,
+ * the other waits until it can be compared. */
 static struct {
-	atomic_uint taken;
-	atomic_uint ready[CAIRN_LEDGER_HEAPS];
+	atomic_uint states[CAIRN_LEDGER_HEAPS];
 	char names[CAIRN_LEDGER_HEAPS][32];
-} heaps = {.taken = 1};
+} heaps;
 
 static void copy_name(struct cairn_ledger_header *header, unsigned heap)
 {
@@ -21,26 +25,53 @@ static void copy_name(struct cairn_ledger_header *header, unsigned heap)
 void cairn_heap_names(struct cairn_ledger_header *header)
 {
 	for (unsigned i = 1; i < CAIRN_LEDGER_HEAPS; i++)
-		if (atomic_load_explicit(&heaps.ready[i], memory_order_acquire))
+		if (atomic_load(&heaps.states[i]) == READY)
 			copy_name(header, i);
+}
+
+static bool claim(unsigned heap)
+{
+	unsigned expected = FREE;
+	return atomic_load(&heaps.states[heap]) == FREE && atomic_compare_exchange_strong(&heaps.states[heap], &expected, WRITING);
+}
+
+static void write_name(unsigned heap, const char *name)
+{
+	snprintf(heaps.names[heap], sizeof heaps.names[heap], "%s", name);
+	atomic_store(&heaps.states[heap], READY);
+	atomic_thread_fence(memory_order_seq_cst); /* whoever opens a ledger now sees the name, or is seen here */
+	if (cairn_sample_is_ours())
+		copy_name(cairn_sampling.record.header, heap);
+}
+
+/* A name takes no time to write. Its writer may have been put aside all the same, so this waits, but not for ever. */
+static bool has_name(unsigned heap, const char *name)
+{
+	enum { tries_most = 1000 };
+	for (int i = 0; i < tries_most && atomic_load(&heaps.states[heap]) == WRITING; i++)
+		nanosleep(&(struct timespec){0, 100000}, NULL);
+	return atomic_load(&heaps.states[heap]) == READY && strncmp(heaps.names[heap], name, sizeof heaps.names[heap] - 1) == 0;
 }
 
 unsigned cairn_heap(const char *name)
 {
-	for (unsigned i = 1; i < CAIRN_LEDGER_HEAPS; i++)
-		if (atomic_load_explicit(&heaps.ready[i], memory_order_acquire) &&
-		    strncmp(heaps.names[i], name, sizeof heaps.names[i] - 1) == 0)
+	for (unsigned i = 1; i < CAIRN_LEDGER_HEAPS; i++) {
+		if (claim(i)) {
+			write_name(i, name);
 			return i;
-	unsigned heap = atomic_fetch_add(&heaps.taken, 1);
-	if (heap >= CAIRN_LEDGER_HEAPS) {
-		atomic_store(&heaps.taken, CAIRN_LEDGER_HEAPS);
-		return 0;
+		}
+		if (has_name(i, name))
+			return i;
 	}
-	snprintf(heaps.names[heap], sizeof heaps.names[heap], "%s", name);
-	atomic_store_explicit(&heaps.ready[heap], 1, memory_order_release);
-	if (cairn_sample_is_ours())
-		copy_name(cairn_sampling.record.header, heap);
-	return heap;
+	return 0;
+}
+
+void cairn_heap_in_child(void)
+{
+	for (unsigned i = 1; i < CAIRN_LEDGER_HEAPS; i++) {
+		unsigned expected = WRITING;
+		atomic_compare_exchange_strong(&heaps.states[i], &expected, FREE);
+	}
 }
 
 CAIRN_SAMPLER_CODE void cairn_heap_allocated(unsigned heap, uint64_t id, size_t size)

@@ -5,7 +5,10 @@
 
 #include "dump/ledger.h"
 
-/* Puts all names into the header of a new ledger. */
+/* Puts all names into the header of a new ledger, which is open already. */
 void cairn_heap_names(struct cairn_ledger_header *header);
+
+/* In a forked child: threads that were writing a name are not here. */
+void cairn_heap_in_child(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* hooks.c - the fast paths.
  *
  * On malloc a subtraction and a branch, on free a look into the filter and a branch. The slow halves are functions of their own, so that
- * the fast ones need no stack. SPDX-License-Identifier: Apache-2.0 */
+ * the fast ones need no stack.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/hooks.h"
 
 #include "agent/sampler/mapping.h"
@@ -18,7 +19,7 @@
 #define SLOW CAIRN_SAMPLER_CODE
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-void (*cairn_hook_loaded)(void);
+bool (*cairn_hook_loaded)(void);
 
 /* True when the sample is due. */
 __attribute__((always_inline)) static inline bool count_down(size_t size)
@@ -225,8 +226,8 @@ FAST static void *hook_dlopen(const char *path, int flags)
 
 SLOW static void notice_loaded(void)
 {
-	if (cairn_hook_loaded && atomic_exchange(&loaded, false))
-		cairn_hook_loaded();
+	if (cairn_hook_loaded && atomic_exchange(&loaded, false) && !cairn_hook_loaded())
+		atomic_store_explicit(&loaded, true, memory_order_relaxed);
 }
 
 FAST static void *hook_dlsym(void *handle, const char *name)

@@ -24,7 +24,7 @@ extern const struct cairn_hook_entry cairn_hook_entries[];
 extern const size_t cairn_hook_entry_count;
 
 /* Set when the host calls dlopen: there may be objects with unchanged relocations. The next call of dlsym changes them with this
- * function. */
-extern void (*cairn_hook_loaded)(void);
+ * function, or the one after it if this returns false. */
+extern bool (*cairn_hook_loaded)(void);
 
 #endif

@@ -27,7 +27,8 @@ static void raise_used(struct cairn_ledger_header *header, uint64_t used)
 		;
 }
 
-void cairn_mapping_add(struct cairn_record *record, const struct cairn_ledger_mapping *mapping)
+/* Adds one range to the ledger. */
+static void add(struct cairn_record *record, const struct cairn_ledger_mapping *mapping)
 {
 	struct cairn_ledger_header *header = record->header;
 	struct cairn_ledger_mapping *records = records_of(record);
@@ -69,13 +70,14 @@ static void cut(struct cairn_record *record, struct cairn_ledger_mapping *to, ui
 		if (last > end) {
 			rest.start = end;
 			rest.length = last - end;
-			cairn_mapping_add(record, &rest);
+			add(record, &rest);
 		}
 		return;
 	}
 }
 
-void cairn_mapping_remove(struct cairn_record *record, uint64_t start, uint64_t length)
+/* Takes a range out of the ledger, which may be a part of others. */
+static void remove_range(struct cairn_record *record, uint64_t start, uint64_t length)
 {
 	struct cairn_ledger_mapping *records = records_of(record);
 	uint64_t used = atomic_load_explicit(&record->header->mappings_used, memory_order_relaxed);
@@ -112,11 +114,11 @@ CAIRN_SAMPLER_CODE static void record_range(uint64_t start, uint64_t length, enu
 	struct cairn_record *record = &cairn_sampling.record;
 	struct cairn_ledger_mapping mapping = {.length = whole_pages(length), .kind = kind};
 	atomic_store_explicit(&mapping.start, start, memory_order_relaxed);
-	cairn_mapping_remove(record, start, mapping.length);
+	remove_range(record, start, mapping.length);
 	if (!atomic_load_explicit(&cairn_sampling.active, memory_order_relaxed))
 		return;
 	cairn_sample_place(function, &mapping.stack, &mapping.thread, &mapping.birth_ns);
-	cairn_mapping_add(record, &mapping);
+	add(record, &mapping);
 }
 
 CAIRN_SAMPLER_CODE void *cairn_mapping_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset)
@@ -131,7 +133,7 @@ CAIRN_SAMPLER_CODE int cairn_mapping_munmap(void *address, size_t length)
 {
 	/* Before the call: once it is unmapped another thread may have the address. */
 	if (length && (uintptr_t)address % (uintptr_t)sysconf(_SC_PAGESIZE) == 0 && is_on())
-		cairn_mapping_remove(&cairn_sampling.record, (uintptr_t)address, whole_pages(length));
+		remove_range(&cairn_sampling.record, (uintptr_t)address, whole_pages(length));
 	return cairn_mapping_real.munmap(address, length);
 }
 
@@ -157,7 +159,7 @@ CAIRN_SAMPLER_CODE void *cairn_mapping_mremap(void *address, size_t old_length, 
 		return made;
 	/* Another thread may have been given the old address by now. That it has is unlikely, and what it mapped is then missing. */
 	if (made != address || new_length < old_length)
-		cairn_mapping_remove(&cairn_sampling.record, (uintptr_t)address, whole_pages(old_length));
+		remove_range(&cairn_sampling.record, (uintptr_t)address, whole_pages(old_length));
 	record_range((uintptr_t)made, new_length, kind, (uintptr_t)cairn_mapping_real.mremap);
 	return made;
 }
@@ -167,13 +169,13 @@ CAIRN_SAMPLER_CODE static void record_break(uint64_t before, uint64_t after, uin
 {
 	struct cairn_record *record = &cairn_sampling.record;
 	if (after < before)
-		cairn_mapping_remove(record, after, before - after);
+		remove_range(record, after, before - after);
 	if (after <= before || !atomic_load_explicit(&cairn_sampling.active, memory_order_relaxed))
 		return;
 	struct cairn_ledger_mapping mapping = {.length = after - before, .kind = CAIRN_LEDGER_MAPPING_BREAK};
 	atomic_store_explicit(&mapping.start, before, memory_order_relaxed);
 	cairn_sample_place(function, &mapping.stack, &mapping.thread, &mapping.birth_ns);
-	cairn_mapping_add(record, &mapping);
+	add(record, &mapping);
 }
 
 CAIRN_SAMPLER_CODE int cairn_mapping_brk(void *address)

@@ -29,8 +29,4 @@ struct cairn_mapping_real {
 };
 extern struct cairn_mapping_real cairn_mapping_real;
 
-/* In the ledger: adds one range, or takes one out, which may be a part of others. */
-void cairn_mapping_add(struct cairn_record *record, const struct cairn_ledger_mapping *mapping);
-void cairn_mapping_remove(struct cairn_record *record, uint64_t start, uint64_t length);
-
 #endif

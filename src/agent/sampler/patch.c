@@ -17,8 +17,10 @@
 
 #if defined(__x86_64__)
 enum { jump_slot = R_X86_64_JUMP_SLOT, global_data = R_X86_64_GLOB_DAT, absolute = R_X86_64_64 };
-#else
+#elif defined(__aarch64__)
 enum { jump_slot = R_AARCH64_JUMP_SLOT, global_data = R_AARCH64_GLOB_DAT, absolute = R_AARCH64_ABS64 };
+#else
+#error "Cairn's sampler knows the relocations of x86_64 and aarch64"
 #endif
 
 enum { entries_most = 64 };
@@ -320,6 +322,15 @@ bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts)
 	if (counts)
 		*counts = walk.counts;
 	return true;
+}
+
+bool cairn_patch_try(void)
+{
+	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
+		return false;
+	bool done = cairn_objects_try_visit(change_object, &(struct walk){.install = true});
+	atomic_flag_clear(&patch.busy);
+	return done;
 }
 
 static int see_loaded(struct dl_phdr_info *info, size_t size, void *context)

@@ -32,6 +32,9 @@ struct cairn_patch_counts {
  * loader's lock, so it is never called from inside malloc. */
 bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts);
 
+/* Changes them on a thread of the host, which must not wait. Returns false if another thread is doing so or forks. */
+bool cairn_patch_try(void);
+
 /* The number of objects ever loaded, by the loader's count: it changes when there are new ones. */
 uint64_t cairn_patch_loaded(void);
 

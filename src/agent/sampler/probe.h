@@ -42,9 +42,11 @@ static inline void cairn_probe_alloc(uint64_t object, uint64_t size, uint64_t we
 		return;
 #if defined(__x86_64__)
 	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@%%rdi 8@%%rsi 8@%%rdx") : : "D"(object), "S"(size), "d"(weighted));
-#else
+#elif defined(__aarch64__)
 	register uint64_t first __asm__("x0") = object, second __asm__("x1") = size, third __asm__("x2") = weighted;
 	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@x0 8@x1 8@x2") : : "r"(first), "r"(second), "r"(third));
+#else
+#error "Cairn's probes know the registers of x86_64 and aarch64"
 #endif
 }
 
@@ -55,7 +57,7 @@ static inline void cairn_probe_free(uint64_t object)
 		return;
 #if defined(__x86_64__)
 	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@%%rdi") : : "D"(object));
-#else
+#elif defined(__aarch64__)
 	register uint64_t first __asm__("x0") = object;
 	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@x0") : : "r"(first));
 #endif

@@ -37,11 +37,22 @@ static void add(_Atomic uint64_t *sum, uint64_t more)
 	atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
 }
 
+/* Stays at its end: a histogram that began again at zero would be wrong by all of it. */
+static void count_up(_Atomic uint32_t *count)
+{
+	uint32_t before = atomic_load_explicit(count, memory_order_relaxed);
+	while (before < UINT32_MAX &&
+	       !atomic_compare_exchange_weak_explicit(count, &before, before + 1, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 /* Samples. */
 
 /* The slot of the window that holds KEY, or UINT32_MAX. */
 static uint32_t find(const struct cairn_record *record, uint64_t key)
 {
+	if (key <= CAIRN_LEDGER_BUSY) /* states, not keys: they would be found in slots without a sample */
+		return UINT32_MAX;
 	uint32_t home = home_of(record, key);
 	for (uint32_t i = 0; i < CAIRN_LEDGER_WINDOW; i++) {
 		uint32_t slot = (home + i) & record->sample_mask;
@@ -115,7 +126,7 @@ static void count_freed(struct cairn_record *record, const struct cairn_ledger_s
 	uint64_t lived = now_ns > sample->birth_ns ? (uint64_t)(now_ns - sample->birth_ns) : 0;
 	int bits = lived ? 64 - __builtin_clzll(lived) : 0, bucket = bits - CAIRN_LEDGER_FIRST_LIFETIME;
 	bucket = bucket < 0 ? 0 : bucket >= CAIRN_LEDGER_LIFETIMES ? CAIRN_LEDGER_LIFETIMES - 1 : bucket;
-	atomic_fetch_add_explicit(&stack->lifetimes[bucket], 1, memory_order_relaxed);
+	count_up(&stack->lifetimes[bucket]);
 	add(&record->header->freed, 1);
 	add(&record->header->freed_bytes, bytes);
 }
@@ -216,15 +227,14 @@ uint32_t cairn_record_hold(struct cairn_record *record, uint64_t key)
 	return atomic_compare_exchange_strong(&record->keys[slot], &key, key | CAIRN_LEDGER_MOVING) ? slot + 1 : 0;
 }
 
-bool cairn_record_release(struct cairn_record *record, uint32_t held, bool moved, uint32_t thread, int64_t now_ns)
+bool cairn_record_release(struct cairn_record *record, uint64_t key, uint32_t held, bool moved, uint32_t thread, int64_t now_ns)
 {
 	uint32_t slot = held - 1;
-	uint64_t holds = atomic_load_explicit(&record->keys[slot], memory_order_relaxed);
-	if (!(holds & CAIRN_LEDGER_MOVING) || holds == CAIRN_LEDGER_BUSY) /* thrown away meanwhile */
-		return false;
+	uint64_t holds = key | CAIRN_LEDGER_MOVING;
+	/* Fails where it was thrown away meanwhile; another sample, moving too, may be in its place. */
 	if (moved)
 		return remove_slot(record, slot, holds, thread, now_ns);
-	atomic_compare_exchange_strong(&record->keys[slot], &holds, holds & ~(uint64_t)CAIRN_LEDGER_MOVING);
+	atomic_compare_exchange_strong(&record->keys[slot], &holds, key);
 	return false;
 }
 
@@ -350,23 +360,37 @@ void cairn_record_sweep_threads(struct cairn_record *record, int process)
 
 /* Modules. */
 
-static bool is_known(const struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module, struct cairn_bytes path)
+static struct cairn_ledger_module *find_module(struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module,
+					       struct cairn_bytes path)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		const struct cairn_ledger_module *known = &record->modules[i];
+		struct cairn_ledger_module *known = &record->modules[i];
 		if (known->start == module->start && known->end == module->end && known->offset == module->offset &&
 		    known->id_length == module->id_length && memcmp(known->build_id, module->build_id, sizeof known->build_id) == 0 &&
 		    cairn_bytes_equal((struct cairn_bytes){record->text + known->path, known->path_length}, path))
-			return true;
+			return known;
 	}
-	return false;
+	return NULL;
+}
+
+/* What lay where MODULE is now, of the first COUNT, is not there any more. */
+static void retire_modules(struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (record->modules[i].start < module->end && module->start < record->modules[i].end)
+			atomic_store(&record->modules[i].state, 3);
 }
 
 void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_module *module, struct cairn_bytes path)
 {
 	struct cairn_ledger_header *header = record->header;
 	uint64_t count = atomic_load(&header->modules_used), text = atomic_load(&header->text_used);
-	if (is_known(record, count, module, path))
+	struct cairn_ledger_module *known = find_module(record, count, module, path);
+	if (known && atomic_load(&known->state) == 3) { /* loaded again, at the same place */
+		retire_modules(record, count, module);
+		atomic_store(&known->state, 2);
+	}
+	if (known)
 		return;
 	if (count == header->areas[CAIRN_LEDGER_MODULES].count || path.length > header->areas[CAIRN_LEDGER_TEXT].count - text) {
 		add(&header->modules_lost, 1);
@@ -382,10 +406,7 @@ void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_
 	to->path = (uint32_t)text;
 	to->path_length = (uint32_t)path.length;
 	atomic_store(&header->text_used, text + path.length);
-	/* What lay there before is not there any more. */
-	for (uint64_t i = 0; i < count; i++)
-		if (record->modules[i].start < module->end && module->start < record->modules[i].end)
-			atomic_store(&record->modules[i].state, 3);
+	retire_modules(record, count, module);
 	atomic_store_explicit(&to->state, 2, memory_order_release);
 	atomic_store(&header->modules_used, count + 1);
 }

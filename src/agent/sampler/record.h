@@ -22,13 +22,13 @@ struct cairn_record {
 	char *text;
 	uint32_t sample_mask, stack_mask; /* their counts less one */
 	size_t bytes;
-	int descriptor; /* -1 where there is no memfd */
+	int descriptor; /* -1 where it is in anonymous memory */
 };
 
 enum { CAIRN_RECORD_LEAST = 1 << 20 }; /* bytes of the smallest ledger */
 
-/* Makes a ledger of BYTES (rounded down to what its tables need) in a sealed memfd, or in anonymous memory if the system has no memfd.
- * All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
+/* Makes a ledger of BYTES (rounded down to what its tables need) in a sealed memfd, or in anonymous memory if the system has no memfd or
+ * RLIMIT_FSIZE is below BYTES. All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
 bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error);
 
 /* Where a ledger is kept as a file, and who writes what an earlier process left in it. */
@@ -65,7 +65,7 @@ bool cairn_record_free(struct cairn_record *record, uint64_t key, uint32_t threa
 /* Before an object may move: marks its sample, which stays listed. Returns the slot + 1, or 0 if there is none. */
 uint32_t cairn_record_hold(struct cairn_record *record, uint64_t key);
 /* After it: if MOVED, counts it as freed; otherwise restores it. Returns whether it is removed. */
-bool cairn_record_release(struct cairn_record *record, uint32_t held, bool moved, uint32_t thread, int64_t now_ns);
+bool cairn_record_release(struct cairn_record *record, uint64_t key, uint32_t held, bool moved, uint32_t thread, int64_t now_ns);
 
 /* Whether KEY is listed. */
 bool cairn_record_has(const struct cairn_record *record, uint64_t key);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/record.h"
 #include "base/descriptor.h"
+#include "base/file_limit.h"
 #include "base/pages.h"
 #include "process/clock.h"
 #include "process/facts.h"
@@ -130,7 +131,10 @@ bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_e
 {
 	if (!is_enough(record, bytes, error))
 		return false;
+	struct cairn_file_limit limit;
+	cairn_file_limit_enter(&limit);
 	char *memory = map_named(record->bytes, &record->descriptor);
+	cairn_file_limit_leave(&limit);
 	if (!memory)
 		memory = map_unnamed(record->bytes);
 	if (!memory)
@@ -142,7 +146,10 @@ bool cairn_record_open_file(struct cairn_record *record, size_t bytes, const str
 {
 	if (!is_enough(record, bytes, error))
 		return false;
+	struct cairn_file_limit limit;
+	cairn_file_limit_enter(&limit); /* also for the dump of what an earlier process left */
 	char *memory = cairn_record_map_file(file, record->bytes, &record->descriptor, error);
+	cairn_file_limit_leave(&limit);
 	return memory && set_up(record, memory, error);
 }
 

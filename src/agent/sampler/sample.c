@@ -200,10 +200,10 @@ CAIRN_SAMPLER_CODE void cairn_sample_place(uintptr_t function, uint32_t *stack, 
 	*stack = find_stack(function, &frames);
 }
 
-/* Objects of custom heaps have keys that no address has. */
+/* Objects of custom heaps have keys that no address has: the lowest bits are 010. Ids of two heaps are often the same, or close. */
 static uint64_t key_of(uint64_t id, uint32_t heap)
 {
-	uint64_t key = (id + heap) * 0x9e3779b97f4a7c15u;
+	uint64_t key = (id ^ heap * UINT64_C(0xff51afd7ed558ccd)) * 0x9e3779b97f4a7c15u;
 	return ((key ^ key >> 31) & ~UINT64_C(7)) | 2;
 }
 
@@ -232,7 +232,8 @@ static void freed(uint64_t key, uint64_t address)
 
 void cairn_sample_freed(const void *object)
 {
-	freed((uintptr_t)object, (uintptr_t)object);
+	if (object) /* hosts free NULL often, and the filter may take it for a sample */
+		freed((uintptr_t)object, (uintptr_t)object);
 }
 
 void cairn_sample_freed_heap(uint64_t id, uint32_t heap)
@@ -254,8 +255,16 @@ void cairn_sample_release(const void *object, uint32_t held, bool moved)
 		return;
 	int64_t now = cairn_clock_ns();
 	/* One that a reset threw away meanwhile is out of the filter already. */
-	if (cairn_record_release(&cairn_sampling.record, held, moved, number_of(&cairn_sample_thread, now), now))
+	if (cairn_record_release(&cairn_sampling.record, (uintptr_t)object, held, moved, number_of(&cairn_sample_thread, now), now))
 		cairn_filter_remove((uintptr_t)object);
+}
+
+void cairn_sample_in_child(void)
+{
+	struct cairn_sample_thread *thread = &cairn_sample_thread;
+	thread->random = thread->period = thread->countdown = 0;
+	for (unsigned i = 0; i < rooms; i++)
+		atomic_flag_clear_explicit(&room_table[i].taken, memory_order_relaxed);
 }
 
 void cairn_sample_keep_quiet(void)

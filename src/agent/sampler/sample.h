@@ -72,6 +72,10 @@ void cairn_sample_release(const void *object, uint32_t held, bool moved);
 /* Nothing that this thread allocates is sampled. */
 void cairn_sample_keep_quiet(void);
 
+/* In a forked child, on its only thread. It draws its own distances: children that went on with the parent's would all sample the same
+ * allocations. Other threads that were taking a stack at the fork are not there. */
+void cairn_sample_in_child(void);
+
 /* Whether this process owns the ledger. */
 bool cairn_sample_is_ours(void);
 

@@ -8,11 +8,12 @@
 #include "agent/sampler/sample.h"
 #include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
+#include "base/descriptor.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
+#include "dump/ledger_ranges.h"
 #include "process/clock.h"
 #include "process/context.h"
-#include "dump/ledger_ranges.h"
 #include "process/facts.h"
 #include "process/smaps.h"
 
@@ -137,11 +138,10 @@ static void walk_relocations(void)
 	sampler.waited_s = 0;
 }
 
-/* The host has loaded something and is about to use it. */
-static void notice_loaded(void)
+/* The host has loaded something and is about to use it, perhaps in a fork handler. */
+static bool notice_loaded(void)
 {
-	if (sampler.patched && cairn_sample_is_ours())
-		cairn_patch_apply(true, NULL);
+	return !sampler.patched || !cairn_sample_is_ours() || cairn_patch_try();
 }
 
 static bool open_ledger(struct cairn_error *error)
@@ -156,7 +156,6 @@ static bool open_ledger(struct cairn_error *error)
 	cairn_filter_open(record.sample_mask + 1);
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
-	cairn_heap_names(record.header);
 	snprintf(record.header->allocator, sizeof record.header->allocator, "%s", cairn_patch_allocator());
 	cairn_sampling.record = record;
 	cairn_smaps_set_ledger((uintptr_t)record.header);
@@ -170,18 +169,31 @@ static bool open_ledger(struct cairn_error *error)
 	atomic_store(&cairn_sampling.period, period);
 	if (cairn_sampling.guard)
 		atomic_store(cairn_sampling.guard, 1);
-	atomic_store_explicit(&cairn_sampling.open, true, memory_order_release);
+	atomic_store(&cairn_sampling.open, true);
+	cairn_heap_names(record.header); /* after that: a name that comes meanwhile is put there by this thread or by its own */
 	return true;
+}
+
+static void clear_locked(void)
+{
+	cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+	atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
+	atomic_store(&cairn_sampling.record.header->reset_ns, cairn_clock_wall_ns());
 }
 
 static bool activate_locked(bool active, struct cairn_error *error)
 {
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
+	bool is_old = cairn_sample_is_ours();
 	if (active && !open_ledger(error))
 		return false;
-	if (!cairn_sample_is_ours()) /* it was never on */
+	if (!cairn_sample_is_ours()) { /* it was never on, or not yet in this child */
+		sampler.was_active = false;
 		return true;
+	}
+	if (active && !sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
+		clear_locked();
 	struct cairn_ledger_header *header = cairn_sampling.record.header;
 	bool before = atomic_exchange(&cairn_sampling.active, active);
 	atomic_store(&header->active, active);
@@ -202,8 +214,12 @@ static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_
 {
 	pthread_mutex_lock(&sampler.mutex);
 	bool done = activate_locked(active, error);
-	if (done && active)
+	if (done && active) {
+		int64_t reset_ns = atomic_load(&cairn_sampling.record.header->reset_ns);
+		if (reset_ns > atomic_load(&profiler->reset_at))
+			atomic_store(&profiler->reset_at, reset_ns);
 		record_modules();
+	}
 	atomic_store(&profiler->active_since, done && active ? atomic_load(&cairn_sampling.record.header->active_ns) : 0);
 	pthread_mutex_unlock(&sampler.mutex);
 	return done;
@@ -244,11 +260,9 @@ static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn
 		struct cairn_ledger_header *header = cairn_sampling.record.header;
 		if (!atomic_load(&cairn_sampling.active))
 			restore();
-		cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+		clear_locked();
 		if (period)
 			atomic_store(&header->first_period, period);
-		atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
-		atomic_store(&header->reset_ns, cairn_clock_wall_ns());
 	}
 	atomic_store(&profiler->reset_at, cairn_clock_wall_ns());
 	pthread_mutex_unlock(&sampler.mutex);
@@ -263,19 +277,6 @@ static uint64_t get_period(struct cairn_profiler *profiler)
 }
 
 /* Dumps. */
-
-static bool write_all(int descriptor, struct cairn_bytes text)
-{
-	while (text.length > 0) {
-		ssize_t part = write(descriptor, text.data, text.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		text = cairn_bytes_skip(text, (size_t)part);
-	}
-	return true;
-}
 
 static void add_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
@@ -338,8 +339,10 @@ static bool dump(struct cairn_profiler *profiler, const char *path, int descript
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	bool good = make_dump(&profiler->jemalloc, &out, error) &&
-		    (write_all(descriptor, cairn_buffer_bytes(&out)) || cairn_fail_errno(error, "cannot write the snapshot"));
+	bool good = make_dump(&profiler->jemalloc, &out, error);
+	struct cairn_bytes rest = cairn_buffer_bytes(&out);
+	if (good && !cairn_descriptor_write_all(descriptor, &rest))
+		good = cairn_fail_errno(error, "cannot write the snapshot");
 	cairn_buffer_free(&out);
 	return good;
 }
@@ -415,7 +418,10 @@ void cairn_sampler_in_child(void)
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
 	cairn_history_in_child();
-	sampler.was_active = atomic_load(&cairn_sampling.active);
+	cairn_sample_in_child();
+	cairn_heap_in_child();
+	/* A child that has no ledger yet passes on that its parent was sampled: a daemon forks twice, and a master forks at once. */
+	sampler.was_active = atomic_load(&cairn_sampling.active) || (sampler.was_active && !atomic_load(&cairn_sampling.open));
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};

@@ -3,6 +3,8 @@
 #include "agent/unwind/object.h"
 
 #include "base/peek.h"
+#include "base/time.h"
+#include "process/clock.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -16,38 +18,75 @@ static struct {
 	atomic_int visits, forks; /* under way */
 } loader;
 
+/* Forks of this thread that are under way. */
+static _Thread_local int own_forks __attribute__((tls_model("initial-exec")));
+
 static void wait_a_little(void)
 {
 	nanosleep(&(struct timespec){0, 100000}, NULL);
 }
 
+/* Each says first what it is about to do and looks at the other then: of two at once at least one sees it. A thread that forks itself
+ * is in a fork handler, and ends its visit before the fork goes on. */
+static bool begin_visit(void)
+{
+	atomic_fetch_add(&loader.visits, 1);
+	if (atomic_load(&loader.forks) <= own_forks)
+		return true;
+	atomic_fetch_sub(&loader.visits, 1);
+	return false;
+}
+
+static void end_visit(void)
+{
+	atomic_fetch_sub(&loader.visits, 1);
+}
+
 int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
 {
-	/* Each says first what it is about to do and looks at the other then: of two at once at least one sees it. */
-	for (atomic_fetch_add(&loader.visits, 1); atomic_load(&loader.forks) > 0; atomic_fetch_add(&loader.visits, 1)) {
-		atomic_fetch_sub(&loader.visits, 1);
+	static const int64_t wait_most = 2 * CAIRN_SECOND_NS;
+	bool begun = begin_visit();
+	for (int64_t start = cairn_clock_ns(); !begun && cairn_clock_ns() - start < wait_most;) {
 		wait_a_little();
+		begun = begin_visit();
 	}
+	if (!begun)
+		atomic_fetch_add(&loader.visits, 1);
 	int result = dl_iterate_phdr(visit, context);
-	atomic_fetch_sub(&loader.visits, 1);
+	end_visit();
 	return result;
+}
+
+bool cairn_loader_try_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+	if (!begin_visit())
+		return false;
+	dl_iterate_phdr(visit, context);
+	end_visit();
+	return true;
 }
 
 void cairn_loader_before_fork(void)
 {
 	enum { tries_most = 1000 }; /* the visit may itself wait for the thread that forks, if that holds the loader's lock */
+	own_forks++;
 	atomic_fetch_add(&loader.forks, 1);
 	for (int i = 0; i < tries_most && atomic_load(&loader.visits) > 0; i++)
 		wait_a_little();
 }
 
+/* Where a fork handler has forked, its child comes here too, which has no fork under way any more. */
 void cairn_loader_after_fork(void)
 {
+	if (own_forks == 0)
+		return;
+	own_forks--;
 	atomic_fetch_sub(&loader.forks, 1);
 }
 
 void cairn_loader_in_child(void)
 {
+	own_forks = 0;
 	atomic_store(&loader.forks, 0);
 	atomic_store(&loader.visits, 0);
 }
@@ -77,6 +116,11 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context)
 {
 	return cairn_loader_visit(visit_one, &(struct visit){visit, context, true}) != 0;
+}
+
+bool cairn_objects_try_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context)
+{
+	return cairn_loader_try_visit(visit_one, &(struct visit){visit, context, true});
 }
 
 bool cairn_object_executes(const struct cairn_object *module, uintptr_t address)

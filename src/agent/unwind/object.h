@@ -18,15 +18,24 @@ struct cairn_object {
 };
 
 /* dl_iterate_phdr, which holds a lock of the loader that libc does not release in a forked child: a child forked meanwhile could never
- * load a library again. So a fork and a visit wait for each other; these three are the fork handlers. A fork waits as long as a visit
- * takes, but at most a tenth of a second. */
+ * load a library again. So a fork and a visit wait for each other, but neither for ever: what one waits for may itself wait for the
+ * thread that waits. A fork waits as long as a visit takes, at most a tenth of a second, and a visit for forks of other threads, at most
+ * two seconds. A fork handler of the host that visits does not wait for its own fork. */
 int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
+
+/* The same for a thread of the host that has not asked for it: it does not wait at all. Returns false if another thread forks; nothing is
+ * visited then. */
+bool cairn_loader_try_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
+
+/* The fork handlers. */
 void cairn_loader_before_fork(void);
 void cairn_loader_after_fork(void);
 void cairn_loader_in_child(void);
 
 /* Calls VISIT for each module until it returns true; returns whether one did. */
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
+/* As cairn_loader_try_visit: returns whether they were visited. */
+bool cairn_objects_try_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 
 /* Calls SEE for each function of MODULE whose name ends in SUFFIX until it returns true. `exported` searches the dynamic symbols in
  * memory, `local` searches .symtab in the file (which must be exactly the loaded file). */

@@ -148,7 +148,7 @@ static bool follows_call(uint64_t pc)
 	for (size_t i = 0; i < sizeof sizes; i++)
 		found = found || (before[sizeof before - sizes[i]] == indirect && (before[sizeof before - sizes[i] + 1] & 0x38) == 0x10);
 	return found;
-#else
+#elif defined(__aarch64__)
 	uint32_t last;
 	memcpy(&last, before + 4, sizeof last);
 	return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
@@ -485,7 +485,7 @@ void cairn_registers_interrupted(struct cairn_registers *registers, const uconte
 	for (unsigned i = 0; i < CAIRN_REGISTERS - 1; i++)
 		registers->values[i] = (uint64_t)context->uc_mcontext.gregs[places[i]];
 	registers->pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-#else
+#elif defined(__aarch64__)
 	for (unsigned i = 0; i < 31; i++)
 		registers->values[i] = context->uc_mcontext.regs[i];
 	registers->values[CAIRN_REGISTER_SP] = context->uc_mcontext.sp;

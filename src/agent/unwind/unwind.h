@@ -71,7 +71,7 @@ __attribute__((always_inline)) static inline void cairn_registers_here(struct ca
 			 : "=r"(registers->pc)
 			 : "r"(registers->values)
 			 : "memory");
-#else
+#elif defined(__aarch64__)
 	__asm__ volatile("stp x19, x20, [%1, #152]\n\t"
 			 "stp x21, x22, [%1, #168]\n\t"
 			 "stp x23, x24, [%1, #184]\n\t"

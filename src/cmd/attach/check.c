@@ -18,9 +18,11 @@
 #if defined(__x86_64__)
 enum { own_machine = EM_X86_64 };
 static const char own_name[] = "x86_64";
-#else
+#elif defined(__aarch64__)
 enum { own_machine = EM_AARCH64 };
 static const char own_name[] = "aarch64";
+#else
+#error "cairn attach knows x86_64 and aarch64"
 #endif
 
 static bool check_state(int pid, bool filtered, struct cairn_error *error)

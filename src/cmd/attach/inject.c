@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/attach/inject.h"
 
-#include "cmd/attach/haste.h"
 #include "cmd/attach/plain.h"
+#include "cmd/attach/priority.h"
 #include "process/clock.h"
 
 #include <dirent.h>
@@ -21,8 +21,6 @@
 /* A process whose threads all wait where none can be borrowed is soon given up; one whose threads run is not: each look is a new chance. */
 enum { attempts_ms = 5000, attempts_running_ms = 30000, borrow_ms = 2000, call_ms = 5000, stop_ms = 5000 };
 enum { memory_size = 512 << 10, stack_size = 1 << 20, threads_most = 4096, slot_most = 1536 };
-
-static const int64_t millisecond = 1000000;
 
 static void pause_us(long microseconds)
 {
@@ -59,7 +57,7 @@ static size_t slot_size(void)
  * this waits until it has, or is gone; only one that hangs in the kernel is given up, and let go by our end. */
 static bool stop(int tid)
 {
-	int64_t until = cairn_clock_ns() + stop_ms * millisecond;
+	int64_t until = cairn_clock_ns() + stop_ms * CAIRN_MILLISECOND_NS;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
 		return false;
 	sigset_t stops;
@@ -71,7 +69,7 @@ static bool stop(int tid)
 		if (got < 0 || (got == tid && !WIFSTOPPED(status)))
 			return false;
 		if (got == 0) {
-			sigtimedwait(&stops, NULL, &(struct timespec){0, 5 * millisecond});
+			sigtimedwait(&stops, NULL, &(struct timespec){0, 5 * CAIRN_MILLISECOND_NS});
 			continue;
 		}
 		if (status >> 16 == PTRACE_EVENT_STOP)
@@ -316,7 +314,7 @@ static bool take_back(struct attempt *attempt, int tid)
 static bool await_return(struct attempt *attempt, int tid, struct cairn_machine_mailbox *mailbox, struct cairn_error *error)
 {
 	int pid = attempt->subject->pid;
-	int64_t until = cairn_clock_ns() + borrow_ms * millisecond;
+	int64_t until = cairn_clock_ns() + borrow_ms * CAIRN_MILLISECOND_NS;
 	for (;;) {
 		if (cairn_subject_read(attempt->subject, attempt->mailbox, mailbox, sizeof *mailbox) != sizeof *mailbox)
 			return cairn_fail(error, "process %d ended meanwhile", pid);
@@ -330,7 +328,7 @@ static bool await_return(struct attempt *attempt, int tid, struct cairn_machine_
 				"to where it was; nothing was loaded",
 				tid, pid, borrow_ms / 1000);
 		}
-		if (cairn_clock_ns() > until + call_ms * millisecond)
+		if (cairn_clock_ns() > until + call_ms * CAIRN_MILLISECOND_NS)
 			return cairn_fail(error,
 					  "thread %d of process %d has not returned from the loader within %d s; it goes on by itself", tid,
 					  pid, (borrow_ms + call_ms) / 1000);
@@ -346,7 +344,7 @@ static bool await_result(struct attempt *attempt, int tid, struct cairn_error *e
 	if (!await_return(attempt, tid, &mailbox, error))
 		return false;
 	injection->held_ns = cairn_clock_ns() - attempt->stopped_ns;
-	int64_t until = cairn_clock_ns() + call_ms * millisecond;
+	int64_t until = cairn_clock_ns() + call_ms * CAIRN_MILLISECOND_NS;
 	while (mailbox.state != CAIRN_MACHINE_DONE) {
 		pause_us(50);
 		if (cairn_subject_read(attempt->subject, attempt->mailbox, &mailbox, sizeof mailbox) != sizeof mailbox)
@@ -393,7 +391,7 @@ bool cairn_inject_await_turn(const struct cairn_subject *subject, struct cairn_e
 	bool looked = false;
 	if (!address)
 		return cairn_fail(error, "no library of process %d has room behind its data", subject->pid);
-	for (int64_t until = cairn_clock_ns() + call_ms * millisecond;; pause_us(1000)) {
+	for (int64_t until = cairn_clock_ns() + call_ms * CAIRN_MILLISECOND_NS;; pause_us(1000)) {
 		if (cairn_subject_read(subject, address, &mailbox, sizeof mailbox) != sizeof mailbox)
 			return cairn_fail(error, "the memory of process %d cannot be read", subject->pid);
 		bool busy = mailbox.state == CAIRN_MACHINE_BUSY || mailbox.borrowed == 1;
@@ -455,14 +453,14 @@ static bool inject(const struct cairn_subject *subject, struct cairn_injection *
 	attempt = (struct attempt){.subject = subject, .injection = injection, .why = ""};
 	if (!prepare(&attempt, all, error))
 		return false;
-	int64_t began = cairn_clock_ns(), until = began + attempts_ms * millisecond;
+	int64_t began = cairn_clock_ns(), until = began + attempts_ms * CAIRN_MILLISECOND_NS;
 	for (; cairn_clock_ns() < until; pause_us(1000)) {
 		count = list_threads(subject->pid, injection->filtered, threads, threads_most, &all);
 		if (count == 0 && kill(subject->pid, 0) != 0 && errno == ESRCH)
 			return cairn_fail(error, "process %d ended meanwhile", subject->pid);
 		for (size_t i = 0; i < count && cairn_clock_ns() < until; i++) {
 			if (threads[i].rank == CAIRN_PLAIN_RUNS)
-				until = began + attempts_running_ms * millisecond;
+				until = began + attempts_running_ms * CAIRN_MILLISECOND_NS;
 			enum outcome outcome = try_thread(&attempt, &threads[i]);
 			if (outcome == REFUSED)
 				return cairn_fail_errno(error, "process %d cannot be traced", subject->pid);
@@ -473,7 +471,7 @@ static bool inject(const struct cairn_subject *subject, struct cairn_injection *
 	return cairn_fail(error,
 			  "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the "
 			  "last was in %s); nothing was changed",
-			  subject->pid, (int)((until - began) / millisecond / 1000), attempt.why[0] ? attempt.why : "a system call");
+			  subject->pid, (int)((until - began) / CAIRN_SECOND_NS), attempt.why[0] ? attempt.why : "a system call");
 }
 
 bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)
@@ -482,9 +480,9 @@ bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *i
 	sigemptyset(&stops);
 	sigaddset(&stops, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &stops, &before);
-	cairn_haste_begin();
+	cairn_priority_raise();
 	bool done = inject(subject, injection, error);
-	cairn_haste_end();
+	cairn_priority_restore();
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return done;
 }

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cmd/attach/haste.h"
+#include "cmd/attach/priority.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -204,9 +204,9 @@ bool cairn_subject_open(struct cairn_subject *subject, int pid, struct cairn_err
 	cairn_path_take_deleted(&name);
 	program[name.length] = 0;
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	cairn_haste_begin();
+	cairn_priority_raise();
 	bool read = cairn_file_read(&maps, path, error);
-	cairn_haste_end();
+	cairn_priority_restore();
 	if (!read)
 		return false;
 	read_maps(subject, maps.bytes, program);
@@ -247,7 +247,7 @@ const struct cairn_subject_module *cairn_subject_find(const struct cairn_subject
 size_t cairn_subject_read(const struct cairn_subject *subject, uint64_t address, void *out, size_t size)
 {
 	size_t done = 0;
-	cairn_haste_begin();
+	cairn_priority_raise();
 	while (done < size) {
 		ssize_t part = pread(subject->memory, (char *)out + done, size - done, (off_t)(address + done));
 		if (part < 0 && errno == EINTR)
@@ -256,15 +256,15 @@ size_t cairn_subject_read(const struct cairn_subject *subject, uint64_t address,
 			break;
 		done += (size_t)part;
 	}
-	cairn_haste_end();
+	cairn_priority_restore();
 	return done;
 }
 
 bool cairn_subject_write(const struct cairn_subject *subject, uint64_t address, const void *bytes, size_t size)
 {
-	cairn_haste_begin();
+	cairn_priority_raise();
 	ssize_t written = pwrite(subject->memory, bytes, size, (off_t)address);
-	cairn_haste_end();
+	cairn_priority_restore();
 	return written == (ssize_t)size;
 }
 

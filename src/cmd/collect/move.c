@@ -6,6 +6,7 @@
 #include "cmd/collect/collector.h"
 
 #include "base/array.h"
+#include "base/condition.h"
 #include "base/file.h"
 #include "cmd/collect/load.h"
 #include "cmd/collect/naming.h"
@@ -124,13 +125,10 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 /* Waits until something may have come, at most so long. */
 static void wait_for_work(struct cairn_collector *collector, unsigned milliseconds)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	int64_t end = cairn_time_ns(&until) + (int64_t)milliseconds * 1000000;
-	until = (struct timespec){end / CAIRN_SECOND_NS, end % CAIRN_SECOND_NS};
+	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
 	pthread_mutex_lock(&collector->lock);
 	if (!collector->stop)
-		pthread_cond_timedwait(&collector->arrived, &collector->lock, &until);
+		cairn_condition_wait(&collector->arrived, &collector->lock, until_ns);
 	pthread_mutex_unlock(&collector->lock);
 }
 

@@ -12,8 +12,8 @@
 #define CAIRN_CMD_COLLECT_SPOOL_H
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "base/bytes.h"
+#include "base/error.h"
 
 #include <stdatomic.h>
 

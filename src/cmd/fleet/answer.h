@@ -4,6 +4,7 @@
 #define CAIRN_CMD_FLEET_ANSWER_H
 
 #include "base/json.h"
+#include "base/time.h"
 #include "cmd/fleet/question.h"
 
 struct cairn_fleet_answer_options {
@@ -42,7 +43,7 @@ static inline const struct cairn_store_point *cairn_store_last(const struct cair
 /* The time of a point as JSON has it: seconds, to the millisecond. */
 static inline double cairn_fleet_answer_seconds(int64_t time_ns)
 {
-	return (double)(time_ns / 1000000) / 1000;
+	return (double)(time_ns / CAIRN_MILLISECOND_NS) / 1000;
 }
 
 /* The questions. */

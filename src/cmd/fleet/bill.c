@@ -2,7 +2,8 @@
  *
  * An instance counts with its newest snapshot. Where that has a bill (series/bill.h), its lines are added up. Of others, such as pprof, the
  * store knows how much is resident and the live objects: those are one line, and everything else is another; where the profile estimates
- * more live bytes than are resident, the rest of them was never touched, or is swapped out. SPDX-License-Identifier: Apache-2.0 */
+ * more live bytes than are resident, the rest of them was never touched, or is swapped out.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
 #include "base/time.h"

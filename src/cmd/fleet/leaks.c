@@ -154,7 +154,8 @@ static void leak_json(const struct cairn_fleet *fleet, const struct cairn_fleet_
 	cairn_json_close(json, '}');
 }
 
-void cairn_fleet_leaks_json(const struct cairn_fleet *fleet, size_t rows, size_t all, struct cairn_buffer *out)
+/* Appends one JSON object, with at most ROWS rows (0 for all). ALL is how many instances there are, judged or not. */
+static void leaks_json(const struct cairn_fleet *fleet, size_t rows, size_t all, struct cairn_buffer *out)
 {
 	struct cairn_json json = cairn_json(out);
 	cairn_json_open(&json, NULL, '{');
@@ -231,7 +232,7 @@ int cairn_fleet_answer_leaks(const void *values, int operand_count, char **opera
 				  least_dumps);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (good)
-		(options->json ? cairn_fleet_leaks_json : leaks_text)(&fleet, rows, processes.count, &out);
+		(options->json ? leaks_json : leaks_text)(&fleet, rows, processes.count, &out);
 	cairn_fleet_free(&fleet);
 	int code = cairn_fleet_answer_end(store, &processes, &out);
 	return good ? code : cairn_say_failure(&error);

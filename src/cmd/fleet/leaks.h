@@ -14,7 +14,4 @@ bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_s
 /* Appends the verdict in one sentence, without a full stop. */
 void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_buffer *out);
 
-/* Appends one JSON object, with at most ROWS rows (0 for all). ALL is how many instances there are, judged or not. */
-void cairn_fleet_leaks_json(const struct cairn_fleet *fleet, size_t rows, size_t all, struct cairn_buffer *out);
-
 #endif

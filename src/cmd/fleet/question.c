@@ -43,7 +43,8 @@ static bool read_time(const char *text, const char *option, int64_t now, int64_t
 	return true;
 }
 
-bool cairn_fleet_question(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_question *question,
+/* The question that OPTIONS ask, which it borrows from. */
+static bool make_question(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_question *question,
 			  struct cairn_error *error)
 {
 	int64_t now = cairn_clock_wall_ns();
@@ -118,7 +119,7 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 		cairn_fail_usage(error, "which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 		return NULL;
 	}
-	if (!cairn_fleet_question(options, back_ns, &question, error))
+	if (!make_question(options, back_ns, &question, error))
 		return NULL;
 	struct cairn_store *store = cairn_store_open(name, error);
 	if (store && cairn_store_check(store, error) && ask(store, &question, options->sparse, processes, error) &&

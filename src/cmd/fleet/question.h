@@ -23,11 +23,8 @@ struct cairn_fleet_options {
 /* For a command's groups; they go with a struct cairn_fleet_options. */
 extern const struct cairn_option cairn_fleet_option_table[];
 
-/* The question that OPTIONS ask, which it borrows from. Without --from it is about the last BACK_NS, or everything for 0. */
-bool cairn_fleet_question(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_question *question,
-			  struct cairn_error *error);
-
-/* Opens the store of OPTIONS (or $CAIRN_STORE), checks it, and asks: what is asked about is there, or it fails with a sentence. */
+/* Opens the store of OPTIONS (or $CAIRN_STORE), checks it, and asks: what is asked about is there, or it fails with a sentence. Without
+ * --from it is about the last BACK_NS, or everything for 0. */
 struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_store_processes *processes,
 				    struct cairn_error *error);
 

@@ -3,7 +3,8 @@
  * The store adds up what each call path holds at two times that are far apart, over the instances of a release, and says how far the
  * instance lies above the others that holds most of it for its size. The call paths that rose most by one of these measures, and the
  * largest, are then looked at on every instance, hour by hour. What is not looked at counts as a comparison all the same, so that the
- * verdict is no surer for having chosen. SPDX-License-Identifier: Apache-2.0 */
+ * verdict is no surer for having chosen.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FLEET_SURVEY_H
 #define CAIRN_CMD_FLEET_SURVEY_H
 

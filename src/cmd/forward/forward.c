@@ -152,21 +152,21 @@ static bool write_pprof(const struct cairn_profile *profile, struct cairn_buffer
 	return cairn_pprof_write(profile, &options, plain) || cairn_fail(error, "no sample fits into %d bytes", bytes_most);
 }
 
-/* Fills in the request from PARCEL, whose profile is complete. */
-static bool write_request(struct cairn_forward *forward, struct cairn_forward_parcel *parcel, struct cairn_forward_request *request,
+/* Fills in the request from ITEM, whose profile is complete. */
+static bool write_request(struct cairn_forward *forward, struct cairn_forward_item *item, struct cairn_forward_request *request,
 			  struct cairn_error *error)
 {
 	struct cairn_buffer plain = cairn_buffer(SIZE_MAX);
 	size_t length = 0;
 	char *packed = NULL;
-	bool good = write_pprof(parcel->profile, &plain, error);
+	bool good = write_pprof(item->profile, &plain, error);
 	if (good && !(packed = cairn_pack_gzip(cairn_buffer_bytes(&plain), &length)))
 		cairn_out_of_memory(plain.length);
 	if (good) {
-		parcel->pprof = cairn_buffer_bytes(&plain);
-		parcel->packed = (struct cairn_bytes){packed, length};
+		item->pprof = cairn_buffer_bytes(&plain);
+		item->packed = (struct cairn_bytes){packed, length};
 		cairn_buffer_append(&request->url, forward->url.data, forward->url.length);
-		forward->receiver->write(parcel, request);
+		forward->receiver->write(item, request);
 	}
 	free(packed);
 	cairn_buffer_free(&plain);
@@ -177,22 +177,22 @@ bool cairn_forward_prepare(struct cairn_forward *forward, struct cairn_profile *
 			   struct cairn_forward_request *request, struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
-	struct cairn_forward_parcel parcel = {.snapshot = snapshot, .instance = cairn_snapshot_instance(snapshot), .arena = &arena};
+	struct cairn_forward_item item = {.snapshot = snapshot, .instance = cairn_snapshot_instance(snapshot), .arena = &arena};
 	struct cairn_profile changed;
 	*request = (struct cairn_forward_request){
 		.url = cairn_buffer(64 << 10), .body = cairn_buffer((size_t)64 << 20), .tenant = cairn_buffer(2000)};
 	error->text[0] = 0;
 	struct cairn_value_type types[CAIRN_VALUES_MAX];
 	memcpy(types, profile->value_types, sizeof types);
-	bool good = cairn_deltas_make(&forward->deltas, parcel.instance, profile, &arena, &changed, &parcel.since_ns);
+	bool good = cairn_deltas_make(&forward->deltas, item.instance, profile, &arena, &changed, &item.since_ns);
 	if (good && forward->receiver->type_prefix) {
 		rename_values(forward->receiver, profile, &arena);
 		memcpy(changed.value_types, profile->value_types, sizeof changed.value_types);
 		changed.strings = profile->strings;
 	}
 	if (good) {
-		parcel.profile = forward->receiver->deltas ? &changed : profile;
-		good = write_request(forward, &parcel, request, error);
+		item.profile = forward->receiver->deltas ? &changed : profile;
+		good = write_request(forward, &item, request, error);
 	}
 	memcpy(profile->value_types, types, sizeof types);
 	cairn_arena_free(&arena);

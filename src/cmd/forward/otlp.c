@@ -4,8 +4,8 @@
 
 #include "base/array.h"
 #include "base/protobuf.h"
+#include "profile/kind.h"
 #include "profile/pprof_fields.h"
-#include "profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static void read_head(struct translation *to, struct cairn_bytes pprof)
 		struct cairn_cursor type = cairn_cursor(to->types[i]);
 		while (cairn_protobuf_next(&type, &field))
 			if (field.id == PPROF_TYPE_NAME && field.number < to->string_count)
-				to->allocated[i] = cairn_bytes_start_with(to->strings[field.number], "alloc_");
+				to->allocated[i] = cairn_value_is_allocated(cairn_value_kind(to->strings[field.number]));
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "cmd/forward/queue.h"
 
 #include "base/array.h"
+#include "base/condition.h"
 #include "cmd/command.h"
 #include "process/clock.h"
 
@@ -58,14 +59,10 @@ static bool next_request(struct queue *queue, struct cairn_forward_request *requ
 /* False when it is over. */
 static bool pause_for(struct queue *queue, unsigned milliseconds)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	int64_t end = cairn_time_ns(&until) + (int64_t)milliseconds * 1000000;
-	until = (struct timespec){end / CAIRN_SECOND_NS, end % CAIRN_SECOND_NS};
+	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
 	pthread_mutex_lock(&queue->lock);
-	while (!queue->closing && cairn_clock_wall_ns() < end)
-		if (pthread_cond_timedwait(&queue->changed, &queue->lock, &until) != 0)
-			break;
+	while (!queue->closing && cairn_condition_wait(&queue->changed, &queue->lock, until_ns))
+		;
 	bool closing = queue->closing;
 	pthread_mutex_unlock(&queue->lock);
 	return !closing;
@@ -108,7 +105,7 @@ static void close_queue(struct queue *queue)
 	if (queue->started) {
 		pthread_mutex_lock(&queue->lock);
 		queue->closing = true;
-		queue->end_ns = cairn_clock_ns() + (int64_t)patience_ms * 1000000;
+		queue->end_ns = cairn_clock_ns() + patience_ms * CAIRN_MILLISECOND_NS;
 		pthread_cond_broadcast(&queue->changed);
 		pthread_mutex_unlock(&queue->lock);
 		pthread_join(queue->thread, NULL);
@@ -137,7 +134,7 @@ struct cairn_forward_queues *cairn_forward_queues_open(const struct cairn_option
 			return NULL;
 		}
 		pthread_mutex_init(&queue->lock, NULL);
-		pthread_cond_init(&queue->changed, NULL);
+		cairn_condition_init(&queue->changed);
 		queues->items[queues->count++] = queue;
 		queue->started = pthread_create(&queue->thread, NULL, run, queue) == 0;
 		if (!queue->started) {

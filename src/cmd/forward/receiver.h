@@ -7,7 +7,7 @@
 #include "cmd/forward/forward.h"
 
 /* A snapshot on its way. */
-struct cairn_forward_parcel {
+struct cairn_forward_item {
 	const struct cairn_store_snapshot *snapshot;
 	const struct cairn_profile *profile; /* as the receiver wants it */
 	uint64_t instance;
@@ -23,7 +23,7 @@ struct cairn_receiver {
 	bool deltas;      /* it adds up what it is sent, so that allocations have to be those since the last time */
 	const char *type_prefix; /* of the names of values, which then end with their unit; NULL for names as they are */
 	/* Fills in what is left of REQUEST, whose URL is complete but for a query. */
-	void (*write)(const struct cairn_forward_parcel *parcel, struct cairn_forward_request *request);
+	void (*write)(const struct cairn_forward_item *item, struct cairn_forward_request *request);
 };
 
 extern const struct cairn_receiver cairn_receivers[];

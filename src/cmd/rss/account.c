@@ -61,7 +61,7 @@ static bool take_trailer(struct cairn_account *account, const struct cairn_trail
 		cairn_fail(new_note(account),
 			   "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
 			   "last moment",
-			   cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
+			   cairn_text_span((int64_t)(number % 100000000) * CAIRN_MILLISECOND_NS, span));
 	struct cairn_bytes huge = cairn_trailer_value(trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
 	account->limit = cairn_trailer_number(trailer, "limit");
@@ -244,7 +244,7 @@ void cairn_account_json(const struct cairn_account *account, struct cairn_buffer
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "process", cairn_bytes_of(account->process));
 	cairn_json_integer(&json, "pid", account->pid);
-	cairn_json_number(&json, "time", (double)(account->time_ns / 1000000) / 1000);
+	cairn_json_number(&json, "time", (double)(account->time_ns / CAIRN_MILLISECOND_NS) / 1000);
 	cairn_json_integer(&json, "total", (int64_t)bill->total);
 	if (account->limit)
 		cairn_json_integer(&json, "limit", (int64_t)account->limit);

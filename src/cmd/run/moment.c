@@ -161,7 +161,7 @@ static int by_memory(const void *a, const void *b)
 bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms)
 {
 	struct cairn_moment *taken = calloc(1, sizeof *taken);
-	int64_t end = cairn_clock_ns() + (int64_t)patience_ms * 1000000, now;
+	int64_t end = cairn_clock_ns() + patience_ms * CAIRN_MILLISECOND_NS, now;
 	if (!taken)
 		return false;
 	taken->memory = members->anonymous;
@@ -171,7 +171,7 @@ bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *member
 	if (members->count > 0)
 		qsort(members->items, members->count, sizeof *members->items, by_memory);
 	for (size_t i = 0; i < members->count && taken->count < CAIRN_SHOTS && (now = cairn_clock_ns()) < end; i++)
-		take_shot(taken, &members->items[i], (int)((end - now) / 1000000) + 1);
+		take_shot(taken, &members->items[i], (int)((end - now) / CAIRN_MILLISECOND_NS) + 1);
 	bool good = taken->count > 0;
 	if (good) {
 		cairn_moment_free(moment);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/program.h"
 
+#include "agent/host/config.h"
+#include "agent/host/listen.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
@@ -102,10 +104,19 @@ struct cairn_program cairn_program_study(const char *path)
 	return program;
 }
 
-bool cairn_program_settings_are_good(const char *engine, const char *token, struct cairn_error *error)
+bool cairn_program_settings_are_good(const struct cairn_program_settings *settings, struct cairn_error *error)
 {
+	const char *engine = settings->engine, *token = settings->token, *listen = settings->listen;
+	struct cairn_config config;
 	if (engine && strcmp(engine, "auto") != 0 && strcmp(engine, "cairn") != 0 && strcmp(engine, "jemalloc") != 0)
 		return cairn_fail(error, "--engine is auto, cairn or jemalloc, not '%.40s'", engine);
 	/* It travels in a list of settings. */
-	return !token || (token[0] && !strchr(token, ',')) || cairn_fail(error, "a token has at least one character, and no comma");
+	if (token && (!token[0] || strchr(token, ',')))
+		return cairn_fail(error, "a token has at least one character, and no comma");
+	if (listen && cairn_listen_check(listen))
+		return cairn_fail(error, "--listen %.80s: %s", listen, cairn_listen_check(listen));
+	cairn_config_default(&config);
+	if (settings->budget)
+		cairn_config_set(&config, "budget", cairn_bytes_of(settings->budget), CAIRN_CONFIG_ENVIRONMENT);
+	return !config.problems[0] || cairn_fail(error, "--%s", config.problems);
 }

@@ -25,7 +25,12 @@ bool cairn_program_library(const char *file, char *out);
 /* Examines the program at PATH, or the interpreter of a script. Runs nothing but the loader, which lists libraries. */
 struct cairn_program cairn_program_study(const char *path);
 
-/* Whether an agent can be given this engine and this token, either of which may be NULL. */
-bool cairn_program_settings_are_good(const char *engine, const char *token, struct cairn_error *error);
+/* Options that become settings of an agent, each NULL if not given. */
+struct cairn_program_settings {
+	const char *engine, *token, *listen, *budget;
+};
+
+/* Whether an agent would take them. In the service it would ignore what it cannot use, and only its status would say so. */
+bool cairn_program_settings_are_good(const struct cairn_program_settings *settings, struct cairn_error *error);
 
 #endif

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int64_t second = CAIRN_SECOND_NS, millisecond = 1000000;
+static const int64_t second = CAIRN_SECOND_NS;
 /* Reading the memory of the tree and profiling it take time: each may use only a small share of it. */
 enum { look_ms = 100, list_ms = 300, look_share = 100, profile_ms = 250, profile_share = 50 };
 enum { highest_patience_ms = 20000, signal_patience_ms = 3000, end_window_seconds = 10, guests_most = 32 };
@@ -73,7 +73,7 @@ static void look_at_members(struct loop *loop, int64_t now, bool anew)
 {
 	if (anew || now >= loop->list_ns) {
 		cairn_members_list(&loop->members, getpid());
-		loop->list_ns = now + list_ms * millisecond;
+		loop->list_ns = now + list_ms * CAIRN_MILLISECOND_NS;
 	}
 	cairn_members_look(&loop->members, now);
 	if (loop->members.anonymous > loop->run->most)
@@ -102,7 +102,7 @@ static void accept_guest(struct loop *loop)
 	int descriptor = accept4(loop->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (descriptor < 0) {
 		/* As when there is no descriptor left: who waits goes on waiting, and the loop must not run round for it. */
-		loop->accept_ns = cairn_clock_ns() + look_ms * millisecond;
+		loop->accept_ns = cairn_clock_ns() + look_ms * CAIRN_MILLISECOND_NS;
 		return;
 	}
 	struct guest *room = NULL;
@@ -251,7 +251,7 @@ static void look(struct loop *loop, int64_t now)
 {
 	struct cairn_supervision *run = loop->run;
 	look_at_members(loop, now, false);
-	int64_t took = cairn_clock_ns() - now, pause = look_ms * millisecond;
+	int64_t took = cairn_clock_ns() - now, pause = look_ms * CAIRN_MILLISECOND_NS;
 	loop->look_ns = now + took + (took * look_share > pause ? took * look_share : pause);
 	uint64_t before = run->highest.memory;
 	bool is_higher = loop->members.anonymous > before + before / 10 + least_growth;
@@ -260,7 +260,7 @@ static void look(struct loop *loop, int64_t now)
 	now = cairn_clock_ns();
 	cairn_moment_take(&run->highest, &loop->members, highest_patience_ms);
 	took = cairn_clock_ns() - now;
-	pause = profile_ms * millisecond;
+	pause = profile_ms * CAIRN_MILLISECOND_NS;
 	loop->profile_ns = now + took + (took * profile_share > pause ? took * profile_share : pause);
 }
 
@@ -297,7 +297,7 @@ static void run_loop(struct loop *loop)
 		int64_t wait = loop->look_ns - cairn_clock_ns();
 		if (loop->accept_ns > now && loop->accept_ns - now < wait)
 			wait = loop->accept_ns - now;
-		wait_for_events(loop, wait <= 0 ? 0 : (int)(wait / millisecond) + 1);
+		wait_for_events(loop, wait <= 0 ? 0 : (int)(wait / CAIRN_MILLISECOND_NS) + 1);
 	}
 	for (int i = 0; i < guests_most; i++) /* what the last of them sent before they ended */
 		if (loop->guests[i].descriptor >= 0)
@@ -355,7 +355,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 	signal(SIGPIPE, SIG_IGN); /* the summary may have no reader any more */
 	if (loop.terminal >= 0)
 		setpgid(run->pid, run->pid);
-	loop.look_ns = loop.began_ns + look_ms * millisecond; /* before that it has hardly begun */
+	loop.look_ns = loop.began_ns + look_ms * CAIRN_MILLISECOND_NS; /* before that it has hardly begun */
 	run_loop(&loop);
 	run->seconds = (double)(cairn_clock_ns() - loop.began_ns) / 1e9;
 	finish(&loop);

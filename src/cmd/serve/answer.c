@@ -77,7 +77,7 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	cairn_json_text(json, "kind", cairn_bytes_of(cairn_verdict_kind_name(process->verdict.kind)));
 	put_sentence(json, process);
 	cairn_json_number(json, "bytes_per_hour", process->verdict.per_hour);
-	cairn_json_integer(json, "limit_at", process->verdict.limit_ns / 1000000);
+	cairn_json_integer(json, "limit_at", process->verdict.limit_ns / CAIRN_MILLISECOND_NS);
 	cairn_json_number(json, "resident", cairn_answer_resident(process));
 	cairn_json_number(json, "limit", process->limit);
 	cairn_json_text(json, "limit_of", cairn_bytes_of(process->limit <= 0 ? "" : process->limit_of_group ? "cgroup"
@@ -125,7 +125,7 @@ void cairn_answer_processes(struct cairn_serve *serve, struct cairn_buffer *out)
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_integer(&json, "version", 1);
 	cairn_json_text(&json, "cairn", cairn_bytes_of(CAIRN_VERSION));
-	cairn_json_integer(&json, "now", cairn_clock_wall_ns() / 1000000);
+	cairn_json_integer(&json, "now", cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS);
 	cairn_json_integer(&json, "started", serve->started_ms);
 	cairn_json_number(&json, "every", (double)serve->every_ns / 1e9);
 	cairn_json_integer(&json, "pages", serve->streams);
@@ -203,7 +203,7 @@ void cairn_answer_series(const struct cairn_serve_process *process, int64_t sinc
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_integer(&json, "version", 1);
 	cairn_json_text(&json, "process", cairn_bytes_of(process->key));
-	cairn_json_integer(&json, "now", cairn_clock_wall_ns() / 1000000);
+	cairn_json_integer(&json, "now", cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS);
 	cairn_json_integer(&json, "epoch", (int64_t)process->epoch);
 	cairn_json_number(&json, "limit", process->limit);
 	cairn_json_number(&json, "bytes_per_hour", process->verdict.per_hour);

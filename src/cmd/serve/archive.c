@@ -3,6 +3,7 @@
 #include "cmd/serve/archive.h"
 
 #include "base/array.h"
+#include "base/time.h"
 #include "dump/trailer.h"
 #include "profile/read.h"
 #include "report/view.h"
@@ -115,7 +116,7 @@ static struct cairn_archive_point describe(const struct cairn_profile *part, str
 {
 	struct cairn_trailer trailer;
 	struct cairn_archive_point point = {
-		.id = part->time_ns / 1000000,
+		.id = part->time_ns / CAIRN_MILLISECOND_NS,
 		.origin = {part->process_id, part->start_ns, part->time_ns},
 		.resident = part->resident_bytes,
 		.limit = part->limit_bytes,
@@ -226,7 +227,7 @@ static void renew(struct cairn_archive *archive)
 /* The oldest and the newest stay, and how a process ended. */
 static void thin(struct cairn_archive *archive)
 {
-	int64_t oldest = archive->keep_ns ? archive->points[archive->count - 1].id - archive->keep_ns / 1000000 : INT64_MIN;
+	int64_t oldest = archive->keep_ns ? archive->points[archive->count - 1].id - archive->keep_ns / CAIRN_MILLISECOND_NS : INT64_MIN;
 	while (archive->count > 1 && archive->points[0].id < oldest)
 		drop_point(archive, 0);
 	while (archive->bytes > archive->bytes_most && archive->count > thin_least) {

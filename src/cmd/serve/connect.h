@@ -2,7 +2,8 @@
  *
  * A client says by the type of its content which of the two it speaks: Grafana's data source protobuf, curl and pages JSON. A message is
  * written once, field by field, each with its number and its JSON name; whole numbers of 64 bits are texts in JSON, and what a message does
- * not set is nothing, 0 or empty, in both. SPDX-License-Identifier: Apache-2.0 */
+ * not set is nothing, 0 or empty, in both.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_CONNECT_H
 #define CAIRN_CMD_SERVE_CONNECT_H
 

@@ -1,5 +1,6 @@
 /* follow.c - the thread that asks one target for snapshots: at its own pace, through stops, deaths and restarts.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/condition.h"
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/path.h"
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,8 +37,7 @@ static void wait_until(struct cairn_serve_process *process, int64_t until, int64
 		process->next_ns = until;
 		if (atomic_load(&serve->stop) || process->wanted || cairn_clock_ns() >= until)
 			break;
-		struct timespec time = {.tv_sec = (time_t)(until / CAIRN_SECOND_NS), .tv_nsec = (long)(until % CAIRN_SECOND_NS)};
-		pthread_cond_timedwait(&serve->changed, &serve->lock, &time);
+		cairn_condition_wait(&serve->changed, &serve->lock, until);
 	}
 	process->wanted = false;
 	pthread_mutex_unlock(&serve->lock);
@@ -95,14 +96,41 @@ static void take_leave(struct cairn_serve_process *process)
 	cairn_serve_process_state(process, CAIRN_SERVE_ENDED, how);
 }
 
+/* Whether process PID has our user and our root: then the files that its debug information names are no secret to it. */
+static bool is_own(int pid)
+{
+	char path[32];
+	struct stat ours, theirs;
+	struct cairn_file file;
+	uint64_t user = 0;
+	snprintf(path, sizeof path, "/proc/%d/root/.", pid);
+	if (stat("/", &ours) != 0 || stat(path, &theirs) != 0 || ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	if (!cairn_file_read(&file, path, NULL))
+		return false;
+	struct cairn_bytes rest = file.bytes, line;
+	bool known = false;
+	while (!known && cairn_text_line(&rest, &line, NULL))
+		if (cairn_text_take(&line, "Uid:")) {
+			cairn_text_skip_blanks(&line);
+			known = cairn_text_decimal(&line, &user);
+		}
+	cairn_file_close(&file);
+	return known && user == geteuid();
+}
+
 static void attend(struct cairn_serve_process *process, int pid)
 {
 	let_go(process);
 	if (!pid || !cairn_life_of(pid, &process->life))
 		return;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool own = is_own(pid);
 	pthread_mutex_lock(&process->serve->lock);
 	cairn_serve_process_attend(process, pid);
+	process->foreign |= !own;
+	process->own = !process->foreign;
 	if (!process->program[0]) {
 		char path[32], exe[256] = "";
 		snprintf(path, sizeof path, "/proc/%d/exe", pid);

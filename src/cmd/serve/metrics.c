@@ -3,10 +3,10 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/serve/answer.h"
+#include "dump/end.h"
 #include "process/clock.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A value of a label: quotes, backslashes and line ends are escaped, and bytes that are no UTF-8 replaced. */
 static void put_value(struct cairn_buffer *out, const char *text)
@@ -63,7 +63,7 @@ static double seconds_left(const struct cairn_serve_process *process)
 
 static double killed_of(const struct cairn_serve_process *process)
 {
-	bool killed = process->state == CAIRN_SERVE_ENDED && (strstr(process->why, "killed") || strstr(process->why, "OOM"));
+	bool killed = process->state == CAIRN_SERVE_ENDED && cairn_end_was_kill(cairn_end_parse(cairn_bytes_of(process->why)));
 	return process->sum ? NAN : killed;
 }
 
@@ -75,7 +75,7 @@ static double ended_of(const struct cairn_serve_process *process)
 static double age_of(const struct cairn_serve_process *process)
 {
 	int64_t last = process->point_count ? process->points[process->point_count - 1].id : 0;
-	return last ? fmax(0, (double)(cairn_clock_wall_ns() / 1000000 - last) / 1000) : NAN;
+	return last ? fmax(0, (double)(cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS - last) / 1000) : NAN;
 }
 
 void cairn_answer_metrics(const struct cairn_serve *serve, struct cairn_buffer *out)

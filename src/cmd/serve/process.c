@@ -42,7 +42,7 @@ struct cairn_serve_process *cairn_serve_process_new(struct cairn_serve *serve, c
 	snprintf(process->key, sizeof process->key, "%s", key);
 	process->pidfd = -1;
 	process->keeper = cairn_keeper();
-	process->since_ms = cairn_clock_wall_ns() / 1000000;
+	process->since_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
 	process->rows = cairn_array_zero(CAIRN_SERVE_ROWS, sizeof *process->rows);
 	process->leaks = process->layers = process->bill = process->status = process->newest = cairn_buffer(SIZE_MAX);
 	pthread_mutex_init(&process->heavy, NULL);
@@ -82,7 +82,7 @@ void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_s
 	pthread_mutex_lock(&serve->lock);
 	bool news = process->state != state || strcmp(process->why, why) != 0;
 	if (process->state != state)
-		process->since_ms = cairn_clock_wall_ns() / 1000000;
+		process->since_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
 	process->state = state;
 	snprintf(process->why, sizeof process->why, "%s", why);
 	if (news) {
@@ -109,7 +109,7 @@ static void tell_point(struct cairn_serve_process *process, const struct cairn_s
 	cairn_json_integer(&json, "id", point->id);
 	cairn_json_number(&json, "total", point->total);
 	cairn_json_text(&json, "reason", cairn_bytes_of(point->reason));
-	cairn_json_integer(&json, "cost_ms", process->cost_ns / 1000000);
+	cairn_json_integer(&json, "cost_ms", process->cost_ns / CAIRN_MILLISECOND_NS);
 	cairn_json_close(&json, '}');
 	cairn_serve_tell(process->serve, "dump", cairn_buffer_bytes(&text));
 	cairn_buffer_free(&text);
@@ -225,7 +225,7 @@ static void describe(struct cairn_serve_process *process, const struct cairn_pro
 {
 	struct cairn_trailer trailer;
 	/* The files of a folder come in any order; its newest says what the process is. */
-	if (!process->name && part->time_ns / 1000000 < process->newest_id)
+	if (!process->name && part->time_ns / CAIRN_MILLISECOND_NS < process->newest_id)
 		return;
 	bool known = cairn_trailer_read(dump, &trailer);
 	const char *path = cairn_profile_string(part, part->process);

@@ -66,6 +66,7 @@ struct cairn_serve_process {
 	/* Under serve->lock. */
 	char program[128], command[256], host[65];
 	int pid; /* as it is numbered here; 0 when not known */
+	bool own, foreign; /* all its runs, or one that was not, were of our user on our file system: so it could read what we can */
 	enum cairn_serve_state state;
 	char why[600]; /* of the state, where there is more to say */
 	int64_t since_ms; /* the state has lasted since then */

@@ -5,6 +5,7 @@
 #include "cmd/serve/pyroscope.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cmd/fleet/answer.h"
 #include "cmd/fleet/series.h"
@@ -12,6 +13,7 @@
 #include "cmd/serve/selector.h"
 #include "process/clock.h"
 #include "profile/combine.h"
+#include "profile/kind.h"
 #include "report/flamebearer.h"
 
 #include <math.h>
@@ -130,17 +132,17 @@ static bool is_selected(const void *context, const struct cairn_store_process *p
 static bool ask(struct asking *asking, const struct query *query, bool with_earlier, struct cairn_store_processes *processes,
 		struct cairn_error *error)
 {
-	static const int64_t millisecond = 1000000, most = INT64_MAX / 1000000 - 1;
+	static const int64_t most = INT64_MAX / CAIRN_MILLISECOND_NS - 1;
 	struct cairn_selector *selector = cairn_array_zero(1, sizeof *selector);
-	int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS, now = cairn_clock_wall_ns();
+	int64_t now = cairn_clock_wall_ns();
 	struct cairn_question question = {.tenant = asking->tenant, .wants = is_selected, .context = selector, .with_earlier = with_earlier,
 					  .point_most = stored_most};
 	*processes = (struct cairn_store_processes){0};
-	question.from_ns = query->start_ms > 0 && query->start_ms < most ? query->start_ms * millisecond : now - hour;
-	question.to_ns = query->end_ms > 0 && query->end_ms < most ? query->end_ms * millisecond : 0;
+	question.from_ns = query->start_ms > 0 && query->start_ms < most ? query->start_ms * CAIRN_MILLISECOND_NS : now - CAIRN_HOUR_NS;
+	question.to_ns = query->end_ms > 0 && query->end_ms < most ? query->end_ms * CAIRN_MILLISECOND_NS : 0;
 	asking->from_ns = question.from_ns;
 	int64_t range = (question.to_ns ? question.to_ns : now) - question.from_ns;
-	bool good = range <= range_most_ms * millisecond ||
+	bool good = range <= range_most_ms * CAIRN_MILLISECOND_NS ||
 		    cairn_fail_usage(error, "the time from start to end is longer than %lld days", (long long)(range_most_ms / 86400000));
 	good = good && (!query->selector || cairn_selector_parse(selector, query->selector, error));
 	for (size_t i = 0; good && i < query->matchers.count; i++)
@@ -155,18 +157,13 @@ static bool ask(struct asking *asking, const struct query *query, bool with_earl
 
 /* A list of texts, each once and in order. */
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void put_sorted(struct asking *asking, const struct cairn_strings *strings)
 {
 	const char **sorted = cairn_array_new(strings->count, sizeof *sorted);
 	for (size_t i = 0; i < strings->count; i++)
 		sorted[i] = cairn_strings_text(strings, (uint32_t)i + 1);
 	if (strings->count > 0)
-		qsort(sorted, strings->count, sizeof *sorted, compare_texts);
+		qsort(sorted, strings->count, sizeof *sorted, cairn_text_compare);
 	cairn_connect_list(&asking->out, "names");
 	for (size_t i = 0; i < strings->count && i < sorted_most; i++)
 		cairn_connect_text(&asking->out, 1, NULL, cairn_bytes_of(sorted[i]));
@@ -333,7 +330,7 @@ static bool read_totals(struct asking *asking, const struct cairn_store_process 
 			struct cairn_error *error)
 {
 	size_t wanted[totals_most], count = process->point_count < totals_most ? process->point_count : totals_most;
-	bool live = strcmp(type->sample, "inuse_space") == 0;
+	bool live = cairn_value_kind(cairn_bytes_of(type->sample)) == CAIRN_VALUE_LIVE_BYTES;
 	for (size_t i = 0; i < process->point_count; i++)
 		values[i] = live ? process->points[i].bytes : NAN;
 	if (live)
@@ -424,7 +421,8 @@ static void put_courses(struct asking *asking, struct courses *courses, const st
 				continue;
 			cairn_connect_open(&asking->out, 2, NULL);
 			cairn_connect_real(&asking->out, 1, "value", round(courses->values[place]));
-			cairn_connect_whole(&asking->out, 2, "timestamp", (courses->start_ns + (int64_t)i * courses->step_ns) / 1000000);
+			cairn_connect_whole(&asking->out, 2, "timestamp",
+					    (courses->start_ns + (int64_t)i * courses->step_ns) / CAIRN_MILLISECOND_NS);
 			cairn_connect_close(&asking->out);
 		}
 		cairn_connect_list_end(&asking->out);
@@ -442,10 +440,10 @@ static bool answer_select(struct asking *asking, const struct query *query, stru
 	static const double shortest = 1e-3; /* seconds */
 	if (!find_type(query, &type, error))
 		return false;
-	if (query->start_ms <= 0 || query->end_ms < query->start_ms || query->end_ms > INT64_MAX / 1000000 || !(query->step > 0) ||
-	    query->step > 1e9)
+	if (query->start_ms <= 0 || query->end_ms < query->start_ms || query->end_ms > INT64_MAX / CAIRN_MILLISECOND_NS ||
+	    !(query->step > 0) || query->step > 1e9)
 		return cairn_fail_usage(error, "start, end and step must be given, in milliseconds since 1970 and in seconds");
-	struct courses courses = {.start_ns = query->start_ms * 1000000,
+	struct courses courses = {.start_ns = query->start_ms * CAIRN_MILLISECOND_NS,
 				  .step_ns = (int64_t)((query->step > shortest ? query->step : shortest) * 1e9)};
 	if (!ask(asking, query, type->accumulates, &processes, error))
 		return false;
@@ -585,7 +583,7 @@ static void put_flame(struct asking *asking, const struct cairn_flamebearer *fla
 
 /* PROFILE as a flame graph; one without samples has none. */
 static bool draw(struct asking *asking, struct cairn_profile *profile, const struct profile_type *type, int64_t node_most,
-		 struct cairn_error *error)
+		 bool compares, struct cairn_error *error)
 {
 	struct cairn_view view = {0};
 	struct cairn_tree tree;
@@ -598,7 +596,8 @@ static bool draw(struct asking *asking, struct cairn_profile *profile, const str
 		cairn_flamebearer_make(&flame, &tree,
 				       node_most > nodes_most ? nodes_most
 				       : node_most > 0	      ? (size_t)node_most
-							      : usual_nodes);
+							      : usual_nodes,
+				       compares);
 		put_flame(asking, &flame);
 		cairn_flamebearer_free(&flame);
 		cairn_tree_free(&tree);
@@ -614,7 +613,7 @@ static bool answer_merge(struct asking *asking, const struct query *query, struc
 	if (!find_type(query, &type, error))
 		return false;
 	cairn_profile_init(&profile);
-	bool good = merge(asking, query, type, &profile, error) && draw(asking, &profile, type, query->most, error);
+	bool good = merge(asking, query, type, &profile, error) && draw(asking, &profile, type, query->most, false, error);
 	cairn_profile_free(&profile);
 	return good;
 }
@@ -638,7 +637,7 @@ static bool answer_diff(struct asking *asking, const struct query *query, struct
 		good = (profiles[1].sample_count == 0 || cairn_combine_add(&combine, &profiles[1], 1, error)) &&
 		       (profiles[0].sample_count == 0 || cairn_combine_add(&combine, &profiles[0], -1, error));
 	cairn_combine_finish(&combine);
-	good = good && draw(asking, &change, type, sides[1].most, error);
+	good = good && draw(asking, &change, type, sides[1].most, true, error);
 	for (int i = 0; i < 2; i++)
 		cairn_profile_free(&profiles[i]);
 	cairn_profile_free(&change);
@@ -678,6 +677,12 @@ static void fail(struct cairn_response *response, int status, const char *code, 
 	cairn_json_text(&json, "code", cairn_bytes_of(code));
 	cairn_json_text(&json, "message", cairn_bytes_of(message));
 	cairn_json_close(&json, '}');
+}
+
+void cairn_pyroscope_refuse(struct cairn_response *response, const char *why)
+{
+	fail(response, 503, "unavailable", why);
+	cairn_response_header(response, "Retry-After", "1");
 }
 
 /* The store stays open between questions: it knows names by then. */

@@ -335,7 +335,7 @@ int cairn_serve_tick(void *context)
 {
 	struct cairn_serve *serve = context;
 	static int64_t weighed_ms, told_ns;
-	int64_t now_ms = cairn_clock_wall_ns() / 1000000;
+	int64_t now_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
 	pthread_mutex_lock(&serve->lock);
 	if (now_ms - weighed_ms >= idle_tick_ms - busy_tick_ms / 2 || now_ms < weighed_ms) {
 		weigh(serve, now_ms);

@@ -416,7 +416,7 @@ void *cairn_serve_store_run(void *context)
 		/* A look that takes long is not repeated as often. */
 		int64_t took = cairn_clock_ns() - before, wait = took * 4 > serve->every_ns ? took * 4 : serve->every_ns;
 		for (int64_t until = cairn_clock_ns() + wait; cairn_clock_ns() < until && !atomic_load(&serve->stop);)
-			nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = 100 * CAIRN_MILLISECOND_NS}, NULL);
 	}
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "dump/end.h"
 #include "process/clock.h"
 #include "report/top.h"
 #include "series/leaks.h"
@@ -115,7 +116,7 @@ static void say_limit(const struct judging *judging, char *out, size_t size)
 	out[0] = 0;
 	if (left < 0 || left > far)
 		return;
-	judging->summary->limit_ns = last->origin.time_ns + (int64_t)(left * 3.6e12);
+	judging->summary->limit_ns = last->origin.time_ns + (int64_t)(left * CAIRN_HOUR_NS);
 	cairn_text_human(last->limit, limit);
 	if (left == 0)
 		snprintf(out, size, "; the %s limit is reached", limit);
@@ -216,7 +217,7 @@ static void say_end(const struct judging *judging, const struct cairn_archive_po
 	strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &date);
 	say_holder(judging->archive, holder, sizeof holder);
 	summary->kind = CAIRN_VERDICT_ENDED;
-	bool oom = strstr(last->ended, "OOM killer") != NULL;
+	bool oom = cairn_end_parse(cairn_bytes_of(last->ended)).out_of_memory;
 	snprintf(summary->sentence, sizeof summary->sentence, "%s at %s%s", oom ? "Killed by the OOM killer" : last->ended, clock, holder);
 	if (!oom && summary->sentence[0] >= 'a' && summary->sentence[0] <= 'z')
 		summary->sentence[0] = (char)(summary->sentence[0] - 'a' + 'A');
@@ -309,7 +310,7 @@ static void write_layers(struct judging *judging, struct cairn_buffer *out)
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_open(&json, "ids", '[');
 	for (size_t i = 0; i < judging->series.point_count; i++)
-		cairn_json_integer(&json, NULL, judging->series.points[i].origin.time_ns / 1000000);
+		cairn_json_integer(&json, NULL, judging->series.points[i].origin.time_ns / CAIRN_MILLISECOND_NS);
 	cairn_json_close(&json, ']');
 	cairn_json_open(&json, "items", '[');
 	for (size_t l = 0; l < timeline.layer_count; l++) {

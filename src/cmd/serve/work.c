@@ -4,13 +4,14 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/newest.h"
 #include "cmd/serve/pyroscope.h"
-#include "page/history.h"
+#include "page/series.h"
 #include "profile/read.h"
 #include "report/list.h"
 #include "series/timeline.h"
@@ -21,6 +22,7 @@
 enum { threads = 4,
        slow_most = 2,
        jobs_most = 128,
+       queries_most = 96, /* of them: a dashboard with many panels leaves room for pages */
        trees_most = 12,
        node_most = 60000,
        cpu_seconds = 10,
@@ -48,6 +50,8 @@ static struct {
 	pthread_t threads[threads];
 	unsigned started;
 	unsigned slow; /* jobs that wait for a process */
+	unsigned queries; /* to the store, with the one that is being answered */
+	bool querying; /* one is */
 	struct job jobs[jobs_most];
 	size_t first, count;
 	struct {
@@ -211,11 +215,16 @@ struct course {
 	struct cairn_arena arena;
 };
 
+static int64_t distance(const struct cairn_series *series, size_t point, int64_t id)
+{
+	return llabs(series->points[point].origin.time_ns / CAIRN_MILLISECOND_NS - id);
+}
+
 static size_t point_at(const struct cairn_series *series, int64_t id)
 {
 	size_t best = 0;
 	for (size_t i = 1; i < series->point_count; i++)
-		if (llabs(series->points[i].origin.time_ns / 1000000 - id) < llabs(series->points[best].origin.time_ns / 1000000 - id))
+		if (distance(series, i, id) < distance(series, best, id))
 			best = i;
 	return best;
 }
@@ -298,6 +307,11 @@ static bool list_source(struct job *job, struct cairn_error *error)
 	}
 	pattern[length++] = '$';
 	pattern[length] = 0;
+	struct cairn_serve_process *process = job->process;
+	struct cairn_source_search search = {.folders = process->serve->options->source_path};
+	pthread_mutex_lock(&process->serve->lock);
+	search.confined = !process->own;
+	pthread_mutex_unlock(&process->serve->lock);
 	struct cairn_pattern *compiled = cairn_pattern_compile(pattern, error);
 	bool good = compiled != NULL;
 	if (good) {
@@ -310,7 +324,7 @@ static bool list_source(struct job *job, struct cairn_error *error)
 			struct cairn_json json = cairn_json(&response->body);
 			cairn_json_open(&json, NULL, '{');
 			cairn_json_integer(&json, "version", 1);
-			cairn_list_json(&list, &shown.view, job->process->serve->options->source_path, &json);
+			cairn_list_json(&list, &shown.view, &search, &json);
 			cairn_json_close(&json, '}');
 			cairn_list_free(&list);
 		}
@@ -504,19 +518,36 @@ static void perform(struct job *job)
 static bool is_slow(enum cairn_serve_task task)
 {
 	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
-	       task == CAIRN_TASK_QUERY || task == CAIRN_TASK_ATTACH;
+	       task == CAIRN_TASK_ATTACH;
+}
+
+/* Takes the first job off the queue whose turn it is. There is one connection to the store, so that a second query would only hold a thread
+ * up. With the lock held. */
+static bool take_job(struct job *job)
+{
+	for (size_t i = 0; i < work.count; i++) {
+		struct job *found = &work.jobs[(work.first + i) % jobs_most];
+		if (found->task == CAIRN_TASK_QUERY && work.querying)
+			continue;
+		*job = *found;
+		for (; i > 0; i--)
+			work.jobs[(work.first + i) % jobs_most] = work.jobs[(work.first + i - 1) % jobs_most];
+		work.first = (work.first + 1) % jobs_most;
+		work.count--;
+		work.querying |= job->task == CAIRN_TASK_QUERY;
+		return true;
+	}
+	return false;
 }
 
 static void *run(void *context)
 {
 	(void)context;
 	for (;;) {
+		struct job job;
 		pthread_mutex_lock(&work.lock);
-		while (work.count == 0)
+		while (!take_job(&job))
 			pthread_cond_wait(&work.more, &work.lock);
-		struct job job = work.jobs[work.first];
-		work.first = (work.first + 1) % jobs_most;
-		work.count--;
 		pthread_mutex_unlock(&work.lock);
 		char tag[CAIRN_WORK_TAG] = "";
 		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
@@ -537,6 +568,10 @@ static void *run(void *context)
 		}
 		pthread_mutex_lock(&work.lock);
 		work.slow -= is_slow(job.task);
+		if (job.task == CAIRN_TASK_QUERY) { /* this thread looks for the next one */
+			work.queries--;
+			work.querying = false;
+		}
 		pthread_mutex_unlock(&work.lock);
 		cairn_exchange_finish(job.exchange);
 	}
@@ -560,16 +595,20 @@ bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exch
 	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
 	pthread_mutex_lock(&work.lock);
 	/* Those that wait for a process leave threads to those that do not. */
-	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most);
+	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most) &&
+		    !(task == CAIRN_TASK_QUERY && work.queries >= queries_most);
 	if (room) {
 		work.slow += is_slow(task);
+		work.queries += task == CAIRN_TASK_QUERY;
 		work.jobs[(work.first + work.count++) % jobs_most] = job;
 		pthread_cond_signal(&work.more);
 	}
 	if (room && process)
 		process->users++;
 	pthread_mutex_unlock(&work.lock);
-	if (!room)
+	if (!room && task == CAIRN_TASK_QUERY)
+		cairn_pyroscope_refuse(&exchange->response, "too many queries wait");
+	else if (!room)
 		cairn_response_busy(&exchange->response, "too many requests wait");
 	return room;
 }

@@ -3,6 +3,7 @@
 #include "cmd/timeline/history.h"
 
 #include "base/json.h"
+#include "base/time.h"
 #include "base/xml.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
@@ -25,7 +26,7 @@ static void write_json(const struct cairn_history *history, struct cairn_buffer 
 	for (size_t i = 0; i < history->count; i++) {
 		const struct cairn_history_row *row = &history->rows[i];
 		cairn_json_open(&json, NULL, '{');
-		cairn_json_number(&json, "time", (double)(row->time_ns / 1000000) / 1000);
+		cairn_json_number(&json, "time", (double)(row->time_ns / CAIRN_MILLISECOND_NS) / 1000);
 		if (row->resident)
 			cairn_json_integer(&json, "resident", (int64_t)row->resident);
 		if (row->usage)

@@ -66,44 +66,36 @@ void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_en
 			ask_kernel(pidfd, &ending->status); /* somebody may have waited for it meanwhile */
 }
 
+/* The group's count says that somebody in it was killed by the OOM killer; that it was this one is a conclusion. */
+static struct cairn_end end_of(const struct cairn_ending *ending)
+{
+	bool killed = ending->known && WIFSIGNALED(ending->status);
+	return (struct cairn_end){
+		.kind = killed ? CAIRN_END_SIGNAL : ending->known ? CAIRN_END_CODE : CAIRN_END_UNKNOWN,
+		.number = killed ? WTERMSIG(ending->status) : WEXITSTATUS(ending->status),
+		.out_of_memory = ending->short_of_memory && (!ending->known || (killed && WTERMSIG(ending->status) == SIGKILL)),
+	};
+}
+
 void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size)
 {
 	char how[100] = "ended";
-	bool killed = ending->known && WIFSIGNALED(ending->status);
-	if (killed)
-		snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(ending->status), strsignal(WTERMSIG(ending->status)));
-	else if (ending->known)
-		snprintf(how, sizeof how, "exited with code %d", WEXITSTATUS(ending->status));
-	const char *memory = "";
-	if (ending->short_of_memory && (!ending->known || (killed && WTERMSIG(ending->status) == SIGKILL)))
-		memory = ": killed by the OOM killer";
-	snprintf(out, size, "%s%s%s", how, memory, ending->reused ? "; its PID now belongs to another process" : "");
-}
-
-/* The group's count says that somebody in it was killed so; that it was this one is a conclusion. */
-static bool was_oom_killed(const struct cairn_ending *ending)
-{
-	return ending->short_of_memory && (!ending->known || (WIFSIGNALED(ending->status) && WTERMSIG(ending->status) == SIGKILL));
+	struct cairn_end end = end_of(ending);
+	if (end.kind == CAIRN_END_SIGNAL)
+		snprintf(how, sizeof how, "was killed by signal %d (%s)", end.number, strsignal(end.number));
+	else if (end.kind == CAIRN_END_CODE)
+		snprintf(how, sizeof how, "exited with code %d", end.number);
+	snprintf(out, size, "%s%s%s", how, end.out_of_memory ? ": killed by the OOM killer" : "",
+		 ending->reused ? "; its PID now belongs to another process" : "");
 }
 
 void cairn_ending_say(const struct cairn_ending *ending, char *out, size_t size)
 {
-	const char *oom = was_oom_killed(ending) ? ", by the OOM killer (inferred)" : "";
-	if (!ending->known)
-		snprintf(out, size, "ended, how is not known%s", oom);
-	else if (WIFSIGNALED(ending->status))
-		snprintf(out, size, "killed by signal %d (%s)%s", WTERMSIG(ending->status), strsignal(WTERMSIG(ending->status)), oom);
-	else
-		snprintf(out, size, "exited with code %d", WEXITSTATUS(ending->status));
+	struct cairn_end end = end_of(ending);
+	cairn_end_say(&end, out, size);
 }
 
 struct cairn_ledger_end cairn_ending_for_ledger(const struct cairn_ending *ending, const char *how)
 {
-	bool killed = ending->known && WIFSIGNALED(ending->status);
-	return (struct cairn_ledger_end){
-		.how = how,
-		.kind = killed ? CAIRN_LEDGER_END_SIGNAL : ending->known ? CAIRN_LEDGER_END_CODE : CAIRN_LEDGER_END_UNKNOWN,
-		.number = killed ? WTERMSIG(ending->status) : WEXITSTATUS(ending->status),
-		.out_of_memory = was_oom_killed(ending),
-	};
+	return (struct cairn_ledger_end){.how = how, .end = end_of(ending)};
 }

@@ -19,7 +19,7 @@ void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_en
 /* The words for it, to come after the name of the process: "exited with code 3", "was killed by signal 9 (Killed)", … */
 void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size);
 
-/* The same in a few words, for a list: "exited with code 3", "killed by signal 9 (Killed), by the OOM killer (inferred)". */
+/* The words of cairn_end_say, which dumps carry. */
 void cairn_ending_say(const struct cairn_ending *ending, char *out, size_t size);
 
 /* The same for the dump of its ledger, HOW being what cairn_ending_say gave; borrows it. */

@@ -12,7 +12,7 @@ struct cairn_json cairn_watch_event(struct cairn_buffer *out, const char *event,
 	struct cairn_json json = cairn_json(out);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "event", cairn_bytes_of(event));
-	cairn_json_number(&json, "time", (double)(cairn_clock_wall_ns() / 1000000) / 1000);
+	cairn_json_number(&json, "time", (double)(cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS) / 1000);
 	cairn_json_text(&json, "target", cairn_bytes_of(name));
 	if (pid)
 		cairn_json_integer(&json, "pid", pid);

@@ -5,9 +5,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cmd/attach/spawn.h"
 #include "cmd/own_dumps.h"
 #include "cmd/target.h"
-#include "cmd/attach/spawn.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
 
@@ -45,7 +45,7 @@ static bool find_agent(struct cairn_watch_job *job, struct cairn_target *target)
 				cairn_watch_job_program(job->life.pid, job->program, sizeof job->program);
 			return true;
 		}
-		nanosleep(&(struct timespec){0, 50000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 50 * CAIRN_MILLISECOND_NS}, NULL);
 	}
 	job->early = job->life.pid && cairn_clock_wall_ns() - cairn_life_start_ns(&job->life) < young;
 	/* One that has loaded the agent and has no use for it may be about to become a program that has: a shell before its exec. */

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int64_t first_pause = 50000000, longest_pause = 2000000000, measure_pause = 1000000000;
+static const int64_t first_pause = 50 * CAIRN_MILLISECOND_NS, longest_pause = 2 * CAIRN_SECOND_NS, measure_pause = CAIRN_SECOND_NS;
 enum { share_of_time = 50 }; /* looking takes no more than that part of the time */
 static const char memfd_link[] = "/memfd:cairn-ledger";
 

@@ -3,6 +3,7 @@
 #include "cmd/watch/push.h"
 
 #include "base/array.h"
+#include "base/condition.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -159,17 +160,14 @@ static void take_off(struct cairn_push *push, const char *name)
 
 static void pause_for(struct cairn_push *push, unsigned milliseconds)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	int64_t end = cairn_time_ns(&until) + (int64_t)milliseconds * 1000000;
-	until = (struct timespec){end / CAIRN_SECOND_NS, end % CAIRN_SECOND_NS};
+	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
 	pthread_mutex_lock(&push->lock);
 	if (!push->closing)
-		pthread_cond_timedwait(&push->changed, &push->lock, &until);
+		cairn_condition_wait(&push->changed, &push->lock, until_ns);
 	bool closing = push->closing;
 	pthread_mutex_unlock(&push->lock);
 	if (closing)
-		nanosleep(&(struct timespec){0, 200000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 200 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
 /* Says on disk that NAME, and whatever is older, was sent. */
@@ -350,8 +348,8 @@ struct cairn_push *cairn_push_open(const char *to, const char *token, const char
 				    .query = cairn_buffer(7000),
 				    .folder = folder,
 				    .lock = PTHREAD_MUTEX_INITIALIZER,
-				    .changed = PTHREAD_COND_INITIALIZER,
 				    .waiting = cairn_array_new(waiting_most, sizeof *push->waiting)};
+	cairn_condition_init(&push->changed);
 	if (token && asprintf(&push->authorization, "Authorization: Bearer %s", token) < 0)
 		cairn_out_of_memory(strlen(token));
 	push->store_name = cairn_store_is(to) ? to : NULL;
@@ -392,7 +390,7 @@ void cairn_push_close(struct cairn_push *push)
 		return;
 	pthread_mutex_lock(&push->lock);
 	push->closing = true;
-	push->end_ns = cairn_clock_ns() + (int64_t)patience_ms * 1000000;
+	push->end_ns = cairn_clock_ns() + patience_ms * CAIRN_MILLISECOND_NS;
 	pthread_cond_signal(&push->changed);
 	pthread_mutex_unlock(&push->lock);
 	pthread_join(push->thread, NULL);

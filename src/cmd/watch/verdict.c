@@ -3,6 +3,7 @@
 #include "cmd/watch/verdict.h"
 
 #include "base/array.h"
+#include "base/condition.h"
 #include "base/json_read.h"
 #include "base/time.h"
 #include "cmd/watch/event.h"
@@ -69,15 +70,10 @@ static struct target *await_target(struct cairn_watch_verdicts *verdicts)
 			return NULL;
 		if (next && (verdicts->closing || next->next_ns <= now))
 			return next;
-		if (!next) {
+		if (next)
+			cairn_condition_wait(&verdicts->changed, &verdicts->lock, next->next_ns);
+		else
 			pthread_cond_wait(&verdicts->changed, &verdicts->lock);
-			continue;
-		}
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		int64_t end = cairn_time_ns(&until) + next->next_ns - now;
-		until = (struct timespec){end / CAIRN_SECOND_NS, end % CAIRN_SECOND_NS};
-		pthread_cond_timedwait(&verdicts->changed, &verdicts->lock, &until);
 	}
 }
 
@@ -223,8 +219,9 @@ struct cairn_watch_verdicts *cairn_watch_verdicts_open(size_t targets, const cha
 {
 	struct cairn_watch_verdicts *verdicts = cairn_array_zero(1, sizeof *verdicts);
 	*verdicts = (struct cairn_watch_verdicts){.folder = folder, .json = json, .lock = PTHREAD_MUTEX_INITIALIZER,
-						  .changed = PTHREAD_COND_INITIALIZER, .count = targets,
+						  .count = targets,
 						  .targets = cairn_array_zero(targets, sizeof *verdicts->targets)};
+	cairn_condition_init(&verdicts->changed);
 	if (pthread_create(&verdicts->thread, NULL, run, verdicts) == 0)
 		return verdicts;
 	free(verdicts->targets);

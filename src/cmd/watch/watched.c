@@ -13,8 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const int64_t grid = 50000000, longest = 500000000; /* nanoseconds, as all here */
-static const int64_t numbers_soonest = CAIRN_SECOND_NS, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
+static const int64_t grid = 50 * CAIRN_MILLISECOND_NS, longest = 500 * CAIRN_MILLISECOND_NS; /* nanoseconds, as all here */
+static const int64_t numbers_soonest = CAIRN_SECOND_NS, numbers_latest = 15 * CAIRN_SECOND_NS, elsewhere_pause = 5 * CAIRN_SECOND_NS,
+		     agent_pause = 200 * CAIRN_MILLISECOND_NS;
 
 static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {

@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/strings.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "base/utf8.h"
 #include "tap.h"
@@ -216,6 +217,14 @@ static void test_spans(void)
 	ok(!cairn_text_share("101%", &share) && !cairn_text_share("90", &share) && !cairn_text_share("%", &share) &&
 		   !cairn_text_share("-1%", &share) && !cairn_text_share("nan", &share),
 	   "not shares");
+}
+
+static void test_utc(void)
+{
+	char text[24];
+	is_text(cairn_text_utc(INT64_C(1794726723) * CAIRN_SECOND_NS + 999999999, text), "2026-11-15 07:12:03 UTC", "a time in UTC");
+	is_text(cairn_text_utc(INT64_MAX, text), "2262-04-11 23:47:16 UTC", "the last one");
+	is_text(cairn_text_utc(INT64_MIN, text), "1677-09-21 00:12:44 UTC", "and the first fit");
 }
 
 static void test_text(void)
@@ -440,6 +449,7 @@ int main(void)
 	test_hostile_hash();
 	test_cursor();
 	test_spans();
+	test_utc();
 	test_text();
 	test_sort();
 	test_read();

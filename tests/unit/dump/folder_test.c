@@ -239,7 +239,7 @@ static void test_strangers(void)
 	write_plain(".cairn-tmp-77-1.tmp", "kept", 4);
 	write_plain(".cairn-tmp-notes", "kept", 4);
 	ok(chown(path_of(".cairn-tmp-77-1.tmp"), 65534, 65534) == 0, "a file of another user that is called like one of ours");
-	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2 && listing.strangers == 2,
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2 && listing.of_others == 2,
 	   "other users' dumps are left out, and counted");
 	cairn_listing_free(&listing);
 	folder.limits.age_seconds = 1;

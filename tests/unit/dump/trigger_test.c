@@ -183,7 +183,9 @@ static void test_interval(void)
 		double allocated;
 		int due;
 	} steps[] = {{0, NONE}, {10000, NONE}, {14000, NONE}, {14096, INTERVAL}, {15000, NONE},
-		     {18191, NONE}, {18192, INTERVAL}, {40000, INTERVAL}, {40001, NONE}};
+		     {18191, NONE}, {18192, INTERVAL}, {40000, INTERVAL}, {40001, NONE},
+		     /* a reset: the total begins anew */
+		     {100, NONE}, {4195, NONE}, {4196, INTERVAL}, {8000, NONE}, {8292, INTERVAL}};
 	int wrong = 0;
 	for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
 		struct cairn_memory_reading reading = {.anonymous = mib(5), .allocated = mib(steps[i].allocated)};
@@ -192,7 +194,7 @@ static void test_interval(void)
 		if (due)
 			cairn_trigger_dumped(&trigger, &rules, &reading, due, true);
 	}
-	is_int(wrong, 0, "every 4G of allocation, from when the total became known");
+	is_int(wrong, 0, "every 4G of allocation, from when the total became known, and again after a reset");
 }
 
 static void test_pressure(void)

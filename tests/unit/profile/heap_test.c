@@ -229,6 +229,31 @@ static void test_allocated_by_stack(void)
 	   "the sample without a thread has nothing that lives");
 }
 
+/* So is what was freed: it may be a thread's only if the stack is one thread's. */
+static void test_freed_by_stack(void)
+{
+	static const char text[] =
+		"heap_v2/4096\n  t*: 3: 13000 [20: 90000]\n@ 0x1001 0x2001\n  t*: 2: 9000 [20: 90000]\n  t1: 1: 4000 [0: 0]\n  t2: 1: 5000 "
+		"[0: 0]\n@ 0x3001\n  t*: 1: 4000 [0: 0]\n  t1: 1: 4000 [0: 0]\n@ 0x4001\n  t*: 0: 0 [1: 100]\n"
+		"\nMAPPED_LIBRARIES:\n00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
+		"# cairn live 0 4000 0 1 1 500000 0\n# cairn live 0 5000 0 1 2 500000 0\n# cairn live 1 4000 0 1 1 500000 0\n"
+		"# cairn freed 0 7 18 81000 0 3:7\n# cairn freed 1 2 2 100 0 3:2\n# cairn freed 2 1 1 40 0 3:1\n# cairn freed 8 1 1 9 0 3:1\n";
+	for (int split = 0; split < 2; split++) {
+		double bytes = 0;
+		size_t labelled = 0, with = 0;
+		read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.split_threads = split, .split_ages = split, .with_freed = true});
+		for (size_t i = 0; i < profile.freed_count; i++) {
+			bytes += (double)profile.freed[i].bytes;
+			with += profile.freed[i].samples > 0;
+			labelled += profile.freed[i].samples > 0 && profile.label_sets[profile.samples[i].labels].count > 0;
+		}
+		is_near(bytes, 81140, 1e-6, split ? "threads kept apart: nothing that was freed is lost" : "what was freed is known by stack");
+		is_int(with, 3, "of three stacks");
+		is_int(labelled, 0, "and no thread or age has it");
+		ok(profile.freed_count <= profile.sample_count, "all are samples");
+	}
+}
+
 /* What Cairn's sampler says beyond heap_v2, as values and labels. Everything is recorded, so nothing is an estimate. */
 static void test_classes(void)
 {
@@ -286,6 +311,7 @@ int main(void)
 	test_end_of_map();
 	test_many_warnings();
 	test_allocated_by_stack();
+	test_freed_by_stack();
 	test_classes();
 	cairn_profile_free(&profile);
 	return tap_done();

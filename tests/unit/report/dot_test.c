@@ -6,12 +6,12 @@
 
 #include <stdlib.h>
 
-static char *draw(const char *folded, const struct cairn_dot_options *options)
+static char *draw_view(const char *folded, const struct cairn_view_options *view, const struct cairn_dot_options *options)
 {
 	struct fixture fixture;
 	struct cairn_buffer out = cairn_buffer(1 << 20);
 	struct cairn_error error;
-	fixture_make(&fixture, folded, NULL);
+	fixture_make(&fixture, folded, view);
 	bool good = fixture.good && cairn_dot_text(&fixture.view, options, &out, &error);
 	cairn_buffer_byte(&out, '\0');
 	fixture_free(&fixture);
@@ -19,6 +19,11 @@ static char *draw(const char *folded, const struct cairn_dot_options *options)
 		return out.data;
 	cairn_buffer_free(&out);
 	return NULL;
+}
+
+static char *draw(const char *folded, const struct cairn_dot_options *options)
+{
+	return draw_view(folded, NULL, options);
 }
 
 static size_t count(const char *text, const char *part)
@@ -37,6 +42,29 @@ static void test_graph(void)
 	like_text(text, "N1 -> N2 [label=\" 75\"", "a call has what passes through it");
 	like_text(text, "class=\"heat9\"", "what passes most has the strongest class, for the dark");
 	like_text(text, "3 of 3 functions", "the legend says how much is drawn");
+	free(text);
+}
+
+/* Percentages are those of the other views: of the whole profile, whatever is shown of it. */
+static void test_percentages(void)
+{
+	static const char folded[] = "main;a 5\nmain;b 95\n";
+	struct cairn_view_options focus = {.filter.focus = "^a$"}, relative = {.filter.focus = "^a$", .relative_percentages = true};
+	char *text = draw_view(folded, &focus, &(struct cairn_dot_options){0});
+	like_text(text, "label=\"a\\nSelf 5 (5.0%)\"", "of a filtered graph, a share is of the whole");
+	like_text(text, "label=\"main\\nTotal 5 (5.0%)\"", "what passes through a function, too");
+	like_text(text, "class=\"heat9\"", "but the largest that is shown has the strongest colour");
+	free(text);
+	text = draw_view(folded, &relative, &(struct cairn_dot_options){0});
+	like_text(text, "label=\"a\\nSelf 5 (100.0%)\"", "relative percentages are of what is shown");
+	free(text);
+	text = draw("a;b 10\na;c -9\n", &(struct cairn_dot_options){0});
+	like_text(text, "label=\"b\\nSelf 10 (52.6%)\"", "of a change, a share is of all that grew and shrank");
+	like_text(text, "label=\"c\\nSelf -9 (-47.4%)\"", "with its sign");
+	is_int(count(text, "class=\"grew9\""), 0, "and no part of it has the colour of all");
+	free(text);
+	text = draw("a;b 10\na;c -9\n", &(struct cairn_dot_options){.plain = true, .unit = "MB"});
+	like_text(text, "(1000.0%)", "jeprof's are of the net sum");
 	free(text);
 }
 
@@ -98,6 +126,7 @@ static void test_change(void)
 int main(void)
 {
 	test_graph();
+	test_percentages();
 	test_left_out();
 	test_edges();
 	test_names();

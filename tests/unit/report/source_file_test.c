@@ -10,7 +10,7 @@
 
 int main(void)
 {
-	char folder[] = "/tmp/cairn-code.XXXXXX", path[128], search[300];
+	char folder[] = "/tmp/cairn-code.XXXXXX", path[128], link[128], upwards[32], search[300];
 	if (!mkdtemp(folder))
 		return 1;
 	snprintf(path, sizeof path, "%s/src", folder);
@@ -19,7 +19,9 @@ int main(void)
 	cairn_file_write(path, cairn_bytes_of("one\r\n\nthree"), NULL);
 
 	struct cairn_source_file code;
-	ok(cairn_source_file_open(&code, "/build/x/src/a.c", folder), "by the end of its path");
+	struct cairn_source_search below = {.folders = folder}, second = {.folders = search}, nowhere = {.folders = "/nonexistent"};
+	struct cairn_source_search only_below = {.folders = folder, .confined = true}, confined = {.confined = true};
+	ok(cairn_source_file_open(&code, "/build/x/src/a.c", &below), "by the end of its path");
 	is_text(code.path, path, "there");
 	is_int(code.count, 3, "three lines");
 	ok(cairn_bytes_equal(cairn_source_file_line(&code, 1), cairn_bytes_of("one")), "a line without its end");
@@ -29,12 +31,29 @@ int main(void)
 	is_int(cairn_source_file_line(&code, 0).length, 0, "line 0 is none");
 	cairn_source_file_close(&code);
 	snprintf(search, sizeof search, "/nonexistent::%s", folder);
-	ok(cairn_source_file_open(&code, "src/a.c", search), "in the second folder");
+	ok(cairn_source_file_open(&code, "src/a.c", &second), "in the second folder");
 	cairn_source_file_close(&code);
-	ok(cairn_source_file_open(&code, path, "/nonexistent"), "as it is");
+	ok(cairn_source_file_open(&code, path, &nowhere), "as it is");
 	cairn_source_file_close(&code);
-	ok(!cairn_source_file_open(&code, "b.c", folder), "not there");
-	ok(!cairn_source_file_open(&code, "/build/src", folder), "a folder is no file");
+	ok(cairn_source_file_open(&code, path, &only_below), "confined: below the folder");
+	cairn_source_file_close(&code);
+	ok(!cairn_source_file_open(&code, path, &confined), "confined to no folder: nothing");
+	snprintf(link, sizeof link, "%s/src/b.c", folder);
+	ok(symlink("/etc/passwd", link) == 0 && !cairn_source_file_open(&code, "src/b.c", &only_below), "confined: no link that leads out");
+	unlink(link);
+	ok(symlink("a.c", link) == 0 && cairn_source_file_open(&code, "src/b.c", &only_below), "confined: a link that stays");
+	cairn_source_file_close(&code);
+	snprintf(search, sizeof search, "%s/src", folder);
+	ok(!cairn_source_file_open(&code, "../src/none/../a.c/..", &second), "a path that leads up");
+	snprintf(upwards, sizeof upwards, "../src/%s", "a.c");
+	ok(cairn_source_file_open(&code, upwards, &second), "its end without .. is looked for");
+	is_text(code.path, path, "below the folder");
+	cairn_source_file_close(&code);
+	ok(truncate(link, 17 << 20) == 0 && !cairn_source_file_open(&code, "src/a.c", &below), "no source code is that large");
+	ok(!cairn_source_file_open(&code, "/proc/self/status", &(struct cairn_source_search){0}), "nor a file of the kernel's");
+	unlink(link);
+	ok(!cairn_source_file_open(&code, "b.c", &below), "not there");
+	ok(!cairn_source_file_open(&code, "/build/src", &below), "a folder is no file");
 	unlink(path);
 	snprintf(path, sizeof path, "%s/src", folder);
 	rmdir(path);

@@ -183,6 +183,59 @@ static void test_refill(void)
 	ok(growing == 0, "of %d caches that fill as before the restart, %d grow", caches, growing);
 }
 
+/* A path that appears some time after a restart: zeros before its first sample in the last run are no part of its course. BEFORE is what it
+ * held in the run before; COURSE is what it has held since it appeared. */
+static struct cairn_trend appear(int dumps, int restart, double before, const double *course, int points)
+{
+	double values[most_dumps] = {0}, hours[most_dumps];
+	uint32_t run[most_dumps];
+	for (int i = 0; i < dumps; i++) {
+		hours[i] = i / 6.0;
+		run[i] = restart && i >= restart;
+		if (i < restart)
+			values[i] = before * period;
+		if (i >= dumps - points)
+			values[i] = course[i - (dumps - points)] * period;
+	}
+	return judge(values, hours, run, (size_t)dumps, period);
+}
+
+static void test_appearance(void)
+{
+	static const double line[] = {300, 330, 360, 390, 420, 450}, level[] = {300, 303, 298, 301, 299, 302};
+	struct cairn_trend without = appear(30, 0, 0, line, 6), after = appear(30, 6, 0, line, 6);
+	ok(without.verdict == CAIRN_GROWING, "a path that appears and rises in a line is %s", cairn_verdict_name(without.verdict));
+	ok(after.verdict == without.verdict && after.per_hour == without.per_hour && after.confidence == without.confidence &&
+	   after.since == without.since,
+	   "and after a restart just the same: %s", cairn_verdict_name(after.verdict));
+	struct cairn_trend held = appear(30, 6, 10, line, 6);
+	ok(held.verdict == CAIRN_GROWING, "also if it held a little before the restart: %s", cairn_verdict_name(held.verdict));
+	struct cairn_trend rests = appear(30, 6, 10, level, 6);
+	ok(rests.verdict == CAIRN_STEADY, "one that appears and rests is %s", cairn_verdict_name(rests.verdict));
+	struct cairn_trend few = appear(30, 6, 10, line, 2);
+	ok(few.verdict == CAIRN_TOO_EARLY && few.more_dumps == 1, "two dumps after it appeared are too few: %s, %u more dumps",
+	   cairn_verdict_name(few.verdict), few.more_dumps);
+	struct cairn_trend gone = appear(30, 6, 10, line, 0);
+	ok(gone.verdict != CAIRN_GROWING && gone.verdict != CAIRN_FILLING, "one that is gone since the restart is %s",
+	   cairn_verdict_name(gone.verdict));
+}
+
+/* A leak that appears late in the first run and goes on after the restart. */
+static void test_appearance_before(void)
+{
+	enum { dumps = 30, restart = 18, appears = 10 };
+	double values[dumps] = {0}, hours[dumps];
+	uint32_t run[dumps];
+	for (int i = 0; i < dumps; i++) {
+		hours[i] = i / 6.0;
+		run[i] = i >= restart;
+		values[i] = period * (i < appears ? 0 : i < restart ? 300 + 30 * (i - appears) : 100 + 30 * (i - restart));
+	}
+	struct cairn_trend trend = judge(values, hours, run, dumps, period);
+	ok(trend.verdict == CAIRN_GROWING, "a leak that appeared late before the restart and goes on after it is %s",
+	   cairn_verdict_name(trend.verdict));
+}
+
 /* How many of the paths are called growing, of 100 samples to begin with, if so many samples come and go in each interval; with COUNTED,
  * the dumps say how many did. */
 static int growing_of(double comes, double goes, bool counted)
@@ -244,6 +297,8 @@ int main(void)
 	test_rest();
 	test_few();
 	test_refill();
+	test_appearance();
+	test_appearance_before();
 	test_counts();
 	test_many_runs();
 	return tap_done();

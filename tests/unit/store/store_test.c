@@ -303,9 +303,12 @@ int main(void)
 	snprintf(path, sizeof path, "/tmp/store_test.%d.db", (int)getpid());
 	snprintf(name, sizeof name, "sqlite:%s", path);
 	struct cairn_store *store = cairn_store_open(name, &error);
+	ok(!store && strstr(error.text, "no such file; 'cairn store init sqlite:") && access(path, F_OK) != 0,
+	   "a store that is not there is not made by opening it: %s", error.text);
+	store = cairn_store_create(name, &error);
 	ok(store && cairn_store_init(store, NULL, NULL, &error), "a store is made");
 	cairn_store_close(store);
-	raw = cairn_engine_sqlite.open(path, &error);
+	raw = cairn_engine_sqlite.open(path, false, &error);
 	test_names(now);
 	test_failure();
 	test_gone();

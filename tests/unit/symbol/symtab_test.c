@@ -17,6 +17,35 @@ static void add(const char *name, unsigned type, unsigned binding, uint64_t addr
 	cairn_buffer_append(&symbols, &symbol, sizeof symbol);
 }
 
+static void test_mangled(void)
+{
+	static const struct {
+		const char *symbol, *plain;
+		bool is_mangled;
+	} cases[] = {
+		{"_ZL4stati", "stat", true},
+		{"_ZL4stati.part.0", "stat", true},
+		{"_ZL4stati", "state", false},
+		{"_ZL4stati", "tat", false},
+		{"_ZZ4mainEN1L1qEi", "q", true},
+		{"_ZZ4mainENKUliE_clEi", "operator()", true},
+		{"_ZL9operatorsv", "operators", true},
+		{"_ZL4stati", "operators", false},
+		{"_ZN12_GLOBAL__N_13FooC2ERKS0_", "Foo", true},
+		{"_ZN12_GLOBAL__N_13FooD2Ev", "~Foo", true},
+		{"_ZL5sizedIlEiT_", "sized<long int>", true},
+		{"_ZL3foov._omp_fn.0", "_ZL3foov._omp_fn.0", true},
+		{"_RNvC1a4stat", "stat", true},
+		{"main", "main", false},
+		{"from_c", "from_c", false},
+		{"", "stat", false},
+		{"_Z", "", true},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ok(cairn_symtab_is_mangled(cases[i].symbol, cases[i].plain) == cases[i].is_mangled, "'%s' is %sa mangled '%s'",
+		   cases[i].symbol, cases[i].is_mangled ? "" : "not ", cases[i].plain);
+}
+
 int main(void)
 {
 	names = cairn_buffer(1000);
@@ -93,5 +122,6 @@ int main(void)
 	cairn_buffer_free(&file);
 	cairn_buffer_free(&names);
 	cairn_buffer_free(&symbols);
+	test_mangled();
 	return tap_done();
 }

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,19 +80,87 @@ static void test_one_thread(void)
 	add_sample(0x1000, 64, one);
 	uint32_t held = cairn_record_hold(&record, 0x1000);
 	ok(held && count_live(&ledger) == 1, "an object that may move stays listed");
-	ok(!cairn_record_release(&record, held, false, 1, 2000) && cairn_record_has(&record, 0x1000), "as before when it did not move");
+	ok(!cairn_record_release(&record, 0x1000, held, false, 1, 2000) && cairn_record_has(&record, 0x1000), "as before when it did not move");
 	held = cairn_record_hold(&record, 0x1000);
 	ok(add_sample(0x1000, 32, other) && count_live(&ledger) == 2, "its address may be handed out before that is known");
-	ok(cairn_record_release(&record, held, true, 1, 2000) && count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000),
+	ok(cairn_record_release(&record, 0x1000, held, true, 1, 2000) && count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000),
 	   "only the old one goes");
 	uint64_t missed = record.header->replaced;
 	ok(add_sample(0x1000, 16, one) && count_live(&ledger) == 1 && record.header->replaced == missed + 1,
 	   "an address that is handed out while it is listed replaces the sample, and is counted");
 	held = cairn_record_hold(&record, 0x1000);
 	cairn_record_clear(&record, forget);
-	ok(!cairn_record_release(&record, held, true, 1, 2000), "what was thrown away while it moved is not removed again");
+	ok(!cairn_record_release(&record, 0x1000, held, true, 1, 2000), "what was thrown away while it moved is not removed again");
 	ok(count_live(&ledger) == 0 && record.header->live == 0 && record.header->taken == 0, "all can be thrown away");
 	ok(add_stack(7, 20) == one, "stacks stay");
+}
+
+static void test_other_moves(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	uint64_t other = 0x2000;
+	uint32_t held, found = 0;
+	add_sample(0x1000, 64, 0);
+	held = cairn_record_hold(&record, 0x1000);
+	cairn_record_clear(&record, forget);
+	for (; found != held; other += found == held ? 0 : 16) { /* until one has the same place */
+		add_sample(other, 64, 0);
+		found = cairn_record_hold(&record, other);
+		if (found != held)
+			cairn_record_release(&record, other, found, true, 1, 2000);
+	}
+	uint64_t freed = record.header->freed;
+	ok(!cairn_record_release(&record, 0x1000, held, true, 1, 2000) && !cairn_record_release(&record, 0x1000, held, false, 1, 2000) &&
+		   record.header->freed == freed && count_live(&ledger) == 1,
+	   "another sample that moves where one was thrown away is left alone");
+	ok(cairn_record_release(&record, other, held, true, 1, 2000), "and is released by its own key");
+	cairn_record_clear(&record, forget);
+}
+
+static void test_null(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	add_sample(0x1000, 64, 0);
+	cairn_record_free(&record, 0x1000, 1, 2000);
+	ok(!cairn_record_has(&record, 0) && !cairn_record_free(&record, 0, 1, 2000) && !cairn_record_hold(&record, 0) &&
+		   record.header->live == 0 && count_live(&ledger) == 0,
+	   "an empty slot is no sample of address 0");
+	cairn_record_clear(&record, forget);
+}
+
+static void test_lifetimes_end(void)
+{
+	uint32_t stack = add_stack(7, 20);
+	_Atomic uint32_t *count = &record.stacks[stack].lifetimes[21 - CAIRN_LEDGER_FIRST_LIFETIME];
+	*count = UINT32_MAX - 1;
+	for (int i = 0; i < 3; i++) {
+		add_sample(0x1000, 64, stack);
+		cairn_record_free(&record, 0x1000, 1, 1000 + (1 << 20));
+	}
+	ok(*count == UINT32_MAX, "a count of lifetimes stays at its end");
+	cairn_record_clear(&record, forget);
+}
+
+static void add_module(const char *path, uint64_t start, uint64_t end)
+{
+	struct cairn_ledger_module module = {.start = start, .end = end, .id_length = 1, .build_id = {(uint8_t)path[0]}};
+	cairn_record_module(&record, &module, cairn_bytes_of(path));
+}
+
+static void test_modules(void)
+{
+	const struct cairn_ledger_module *modules = record.modules;
+	add_module("a.so", 0x10000, 0x12000);
+	add_module("elsewhere.so", 0x30000, 0x31000);
+	add_module("a.so", 0x10000, 0x12000);
+	is_int(record.header->modules_used, 2, "a module is listed once");
+	add_module("b.so", 0x11000, 0x13000);
+	ok(modules[0].state == 3 && modules[1].state == 2 && modules[2].state == 2, "one that lies where another lay replaces it");
+	add_module("a.so", 0x10000, 0x12000);
+	ok(modules[0].state == 2 && modules[1].state == 2 && modules[2].state == 3 && record.header->modules_used == 3,
+	   "and is replaced when that one is loaded again");
+	add_module("b.so", 0x11000, 0x13000);
+	ok(modules[0].state == 3 && modules[2].state == 2, "as often as they change places");
 }
 
 static int compare_times(const void *a, const void *b)
@@ -264,6 +333,42 @@ static void test_fork(void)
 	ok(record.descriptor >= 0 && ftruncate(record.descriptor, 4096) != 0, "its memory cannot be made smaller by anybody");
 }
 
+static bool save_nothing(void *context, const struct cairn_ledger *ledger, struct cairn_error *error)
+{
+	(void)context, (void)ledger, (void)error;
+	return true;
+}
+
+/* In a process whose files may not be as long as a ledger. Returns what is wrong. */
+static int open_within_limit(const char *path)
+{
+	struct cairn_record limited;
+	struct cairn_error error = {0};
+	struct cairn_record_file file = {path, save_nothing, NULL};
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){CAIRN_RECORD_LEAST / 2, CAIRN_RECORD_LEAST / 2});
+	if (!cairn_record_open(&limited, CAIRN_RECORD_LEAST, &error) || limited.descriptor != -1 || limited.header->ready != 1)
+		return 1;
+	cairn_record_close(&limited);
+	if (cairn_record_open_file(&limited, CAIRN_RECORD_LEAST, &file, &error))
+		return 2;
+	/* The second is said of file systems that are not tried at all. */
+	return strstr(error.text, strerror(EFBIG)) || strstr(error.text, "cannot promise space") ? 0 : 3;
+}
+
+static void test_file_limit(void)
+{
+	char path[] = "/tmp/cairn-record-test.XXXXXX";
+	int status, descriptor = mkstemp(path);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(open_within_limit(path));
+	waitpid(child, &status, 0);
+	is_int(status, 0, "where a file may not be that long, a ledger is in anonymous memory, and none is in a file");
+	close(descriptor);
+	unlink(path);
+}
+
 static void test_dump(void)
 {
 	struct cairn_ledger_heap heap;
@@ -291,7 +396,12 @@ int main(void)
 	ok(!cairn_record_open(&record, 4096, &error), "a ledger that is too small is refused");
 	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
 	test_one_thread();
+	test_other_moves();
+	test_null();
+	test_lifetimes_end();
+	test_modules();
 	test_fork();
+	test_file_limit();
 	test_dump();
 	test_peak();
 	test_history();

@@ -1,5 +1,6 @@
 /* machine_test.c - the piece of code that a borrowed thread runs, in this very process: it comes back with every register as it was.
- * It needs only the files of the piece, so that it is also built for aarch64 and run under qemu. SPDX-License-Identifier: Apache-2.0 */
+ * It needs only the files of the piece, so that it is also built for aarch64 and run under qemu.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/attach/machine.h"
 #include "tap.h"
 

@@ -1,5 +1,6 @@
 /* delta_test.c - what was allocated from one snapshot of a process to the next: loaded elsewhere, with several samples of one stack, after
- * counts began anew, and out of order. SPDX-License-Identifier: Apache-2.0 */
+ * counts began anew, and out of order.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/delta.h"
 
 #include "profile/read.h"

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The views of a series of dumps, leaks, timeline and the page: what they show is what their filters and options choose, by the names that
+# the other views have.
+. tests/e2e/lib.sh
+need python3
+
+# Twenty dumps, ten minutes apart, of a service whose thread `worker` leaks through a wrapper, beside the steady memory of `main`. One more
+# stack frees what it allocates before any dump (prof_accum), and so never holds a byte.
+python3 - "$scratch/dumps" <<'P'
+import os, sys
+folder = sys.argv[1]
+os.mkdir(folder)
+names = {0x1001: "malloc", 0x2001: "zmalloc", 0x3001: "cache_put", 0x4001: "main", 0x5001: "steady", 0x6001: "parse"}
+def counts(objects, ever=0):
+    return f"{objects}: {objects * 4096} [{ever}: {ever * 4096}]"
+for i in range(20):
+    leak, rest = 100 + 60 * i, 3000
+    path = f"{folder}/svc.42.{i}.m{i}.heap"
+    with open(path, "w") as out:
+        out.write("--- symbol\nbinary=/srv/shop\n" + "".join(f"{a:#018x} {n}\n" for a, n in names.items()) + "---\n--- heap\nheap_v2/524288\n")
+        out.write(f"  t*: {counts(leak + rest, leak + rest + 500)}\n  t1: {counts(leak, leak)} worker\n  t2: {counts(rest, rest)} main\n")
+        out.write(f"@ 0x1002 0x2002 0x3002 0x4002\n  t*: {counts(leak, leak)}\n  t1: {counts(leak, leak)}\n")
+        out.write(f"@ 0x1002 0x5002 0x4002\n  t*: {counts(rest, rest)}\n  t2: {counts(rest, rest)}\n")
+        out.write(f"@ 0x1002 0x6002 0x4002\n  t*: {counts(0, 25 * (i + 1))}\n  t2: {counts(0, 25 * (i + 1))}\n\nMAPPED_LIBRARIES:\n")
+    os.utime(path, (1790000000 + 600 * i,) * 2)
+P
+dumps=$scratch/dumps
+
+
+# says EXPRESSION COMMAND...: of the JSON that the command writes about the dumps, D
+says() {
+	local expression=$1
+	shift
+	"$cairn" "$@" --json "$dumps" >"$scratch/out.json" 2>"$scratch/said" || { cat "$scratch/said"; return 1; }
+	python3 -c "import json, sys; D = json.load(open('$scratch/out.json')); sys.exit(not ($expression))" || { head -c 600 "$scratch/out.json"; echo; return 1; }
+}
+# page OPTION...: makes the page of all dumps and reads it back; of_page EXPRESSION: of that page, P and what grows on it, G
+page() { "$cairn" html -o "$scratch/page.html" "$@" "$dumps" 2>"$scratch/said" && python3 tests/e2e/read-page.py "$scratch/page.html" >"$scratch/page.json"; }
+of_page() { python3 -c "import json, sys; P = json.load(open('$scratch/page.json')); G = P['facts']['series']['growth']; print(G); sys.exit(not ($1))"; }
+
+# Labels choose in a series what they choose in one dump, and what --thread chooses.
+worker='[r["name"] for r in D["rows"] if r["now"] > 0] == ["zmalloc"] and D["rows"][0]["verdict"] == "growing"'
+main='[r["name"] for r in D["rows"] if r["now"] > 0] == ["steady"] and D["rows"][0]["verdict"] == "steady"'
+holds 'leaks --thread worker: the leak' says "$worker" leaks --thread worker
+holds 'leaks --tagfocus thread=worker: the same' says "$worker" leaks --tagfocus thread=worker
+holds 'leaks --tagignore thread=worker: the rest' says "$main" leaks --tagignore thread=worker
+layers='{l["name"].split(" ")[0]: l["values"][-1] for l in D["layers"] if l["values"][-1] > 0}'
+holds 'timeline --tagfocus thread=main: its memory alone' says "list($layers) == ['steady'] and D['total']['values'][0] == D['total']['values'][-1]" \
+	timeline --tagfocus thread=main
+holds 'timeline --tagignore thread=main: the leak' says "list($layers) == ['zmalloc'] and D['total']['values'][-1] > 5 * D['total']['values'][0]" \
+	timeline --tagignore thread=main
+"$cairn" leaks --tagfocus thread=nobody "$dumps" >/dev/null 2>"$scratch/said"
+is $? 1 'a label that no dump has is an error'
+like "$(cat "$scratch/said")" "*--tagfocus 'thread=nobody' matches no label*" 'which says so'
+
+# The page of several dumps: what grows has the names of the page, and is chosen as the page is.
+holds 'a page of all dumps' page
+holds 'names what grows as it names functions' of_page '[g["name"] for g in G] == ["cache_put"] and all(g["name"] in P["functions"] for g in G)'
+holds 'a page that keeps wrappers' page --keep-wrappers
+holds 'does, too' of_page '[g["name"] for g in G] == ["zmalloc"] and all(g["name"] in P["functions"] for g in G)'
+holds 'a page of one thread, by label' page --tagignore thread=worker
+holds 'has nothing that grows' of_page 'G == [] and "cache_put" not in P["functions"] and "steady" in P["functions"]'
+holds 'a page of the other' page --tagfocus thread=worker
+holds 'has the leak' of_page '[g["name"] for g in G] == ["cache_put"] and "steady" not in P["functions"]'
+done_testing
