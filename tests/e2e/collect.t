@@ -90,7 +90,7 @@ out += bytes_of(11, number(1, 5) + number(2, 4)) + number(12, 524288) + number(9
 sys.stdout.buffer.write(gzip.compress(out))
 P
 python3 "$scratch/forge.py" 4000 >"$scratch/names.pb.gz"
-python3 "$scratch/forge.py" 16000 >"$scratch/killer.pb.gz"
+python3 "$scratch/forge.py" 8000 >"$scratch/killer.pb.gz"
 store=sqlite:$scratch/forged.db
 "$cairn" store init -q "$store"
 collect --unpacked-bytes 4M
@@ -102,21 +102,20 @@ like "$(cat "$scratch/collect.log")" '*a snapshot from forger is no use: the nam
 	'and that is said, with its sender'
 stop
 
-# Where there is memory for its rows (246 MiB), and none for what is selected of them, it is set aside like others that end the collector.
+# Where there is memory for its rows (123 MiB), and none for what is selected of them, it is set aside like others that end the collector.
 store=sqlite:$scratch/nowhere/fleet.db collect
 is "$(send "$scratch/killer.pb.gz" forger)" 202 'one that takes more memory than there is'
 is "$(send "$2" honest)" 202 'and an honest one after it'
 stop -KILL
 for life in 1 2 3; do
 	port=$(free_port)
-	(ulimit -v 560000; exec timeout 120 "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$spool") >"$scratch/forged$life.log" 2>&1
+	(ulimit -v 300000; exec timeout 120 "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$spool") >"$scratch/forged$life.log" 2>&1
 	is $? 3 "life $life of the collector ends by the forged one"
 done
 before=$(ls "$spool/.refused" | wc -l)
-(ulimit -v 560000; collect; wait_for 30 emptied; stop)
+(ulimit -v 300000; collect; wait_for 30 emptied; stop)
 is "$(ls "$spool/.refused" | wc -l) $(ls "$spool" | wc -l)" "$((before + 1)) 0" 'after three attempts it is set aside'
 is "$(snapshots)" 2 'and the honest one is stored'
-store=sqlite:$scratch/fleet.db
 
 # Senders that hold large bodies back: their memory is limited, and others are told to try again.
 collect
@@ -152,7 +151,7 @@ read -r held refused <"$scratch/held"
 is "$((held > 0 && held <= 4 && held + refused == 8))" 1 "of eight bodies of 60 MiB that never end, $held are held and $refused refused"
 peak=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
 is "$((peak < 400000))" 1 "the collector stays small ($peak KiB)"
-head -c 20000000 /dev/zero >"$scratch/large"
+yes 'no profile' | head -c 20000000 >"$scratch/large"
 is "$(send "$scratch/large" large)" 503 'another large body is refused for now'
 is "$(send "$1" small)" 202 'and a small one is accepted'
 exec 9>&-
@@ -161,6 +160,7 @@ has_room() { [ "$(send "$scratch/large" large)" = 400 ]; }
 wait_for 10 has_room
 ok $? 'when the bodies are gone, large ones are read again'
 stop
+store=sqlite:$scratch/fleet.db
 
 # A store that takes no rows and hangs is no fault of the file, however often the collector is killed meanwhile.
 cat >"$scratch/hanging.py" <<'P'
