@@ -25,7 +25,7 @@ require-%:
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-demo: require-demo all  ## run a leaking service under jemalloc's profiler and show where its memory is
+demo: require-demo all  ## run a leaking service, kill it, and show which call path leaks and where its memory was
 	@scripts/demo $(BUILD)
 
 demo-live: require-demo all  ## run the leaking service and open the live page on it

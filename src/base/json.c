@@ -4,13 +4,14 @@
 
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct cairn_json cairn_json(struct cairn_buffer *out)
 {
-	return (struct cairn_json){out, false};
+	return (struct cairn_json){.out = out};
 }
 
 static void quote(struct cairn_buffer *out, struct cairn_bytes text)
@@ -44,8 +45,15 @@ static void quote(struct cairn_buffer *out, struct cairn_bytes text)
 	cairn_buffer_byte(out, '"');
 }
 
+/* Whether what is open at LEVEL is an array, as far as that is kept. For assertions only, so inline: in the agent there are none. */
+static inline bool is_array(const struct cairn_json *json, unsigned level)
+{
+	return level < 64 && json->arrays >> level & 1;
+}
+
 static void begin(struct cairn_json *json, const char *key)
 {
+	assert(json->depth == 0 || json->depth > 64 || is_array(json, json->depth - 1) == !key);
 	if (json->comma)
 		cairn_buffer_byte(json->out, ',');
 	json->comma = true;
@@ -58,12 +66,19 @@ static void begin(struct cairn_json *json, const char *key)
 void cairn_json_open(struct cairn_json *json, const char *key, char bracket)
 {
 	begin(json, key);
+	assert(bracket == '{' || bracket == '[');
+	if (json->depth < 64)
+		json->arrays = (json->arrays & ~(UINT64_C(1) << json->depth)) | (uint64_t)(bracket == '[') << json->depth;
+	json->depth++;
 	cairn_buffer_byte(json->out, bracket);
 	json->comma = false;
 }
 
 void cairn_json_close(struct cairn_json *json, char bracket)
 {
+	assert(json->depth > 0);
+	json->depth--;
+	assert(json->depth >= 64 || bracket == (is_array(json, json->depth) ? ']' : '}'));
 	cairn_buffer_byte(json->out, bracket);
 	json->comma = true;
 }

@@ -9,12 +9,14 @@
 
 struct cairn_json {
 	struct cairn_buffer *out;
-	bool comma; /* the next value at this level needs one before it */
+	bool comma;      /* the next value at this level needs one before it */
+	unsigned depth;  /* of brackets that this writer has opened */
+	uint64_t arrays; /* a bit for each of the outermost 64: it is an array */
 };
 
 struct cairn_json cairn_json(struct cairn_buffer *out);
 
-/* KEY is NULL inside an array and for the outermost value. */
+/* KEY is NULL inside an array and for the outermost value, and not inside an object. */
 void cairn_json_open(struct cairn_json *json, const char *key, char bracket);
 void cairn_json_close(struct cairn_json *json, char bracket);
 void cairn_json_text(struct cairn_json *json, const char *key, struct cairn_bytes text);

@@ -8,6 +8,8 @@
 #include "base/arena.h"
 #include "base/hash.h"
 
+#include <assert.h>
+
 /* All zeroes is a table that holds the empty string only. */
 struct cairn_strings {
 	struct cairn_arena arena;
@@ -27,6 +29,7 @@ uint32_t cairn_strings_find(const struct cairn_strings *strings, struct cairn_by
 /* The string of that number, terminated. Borrowed: lives as long as the table. */
 static inline struct cairn_bytes cairn_strings_bytes(const struct cairn_strings *strings, uint32_t id)
 {
+	assert(id <= strings->count);
 	return id ? strings->items[id - 1] : (struct cairn_bytes){"", 0};
 }
 

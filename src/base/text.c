@@ -185,24 +185,24 @@ unsigned cairn_text_distance(const char *a, const char *b)
 	size_t a_length = strlen(a), b_length = strlen(b);
 	if (a_length > longest || b_length > longest)
 		return longest;
-	unsigned row[longest + 1];
+	unsigned rows[3][longest + 1]; /* of the table, the one in work and the two above it, in turns */
 	for (unsigned j = 0; j <= b_length; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (unsigned i = 1; i <= a_length; i++) {
-		unsigned diagonal = row[0];
+		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
 		row[0] = i;
 		for (unsigned j = 1; j <= b_length; j++) {
-			unsigned above = row[j];
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-			if (above + 1 < best)
-				best = above + 1;
+			unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
+			if (above[j] + 1 < best)
+				best = above[j] + 1;
 			if (row[j - 1] + 1 < best)
 				best = row[j - 1] + 1;
-			diagonal = above;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && second[j - 2] + 1 < best)
+				best = second[j - 2] + 1;
 			row[j] = best;
 		}
 	}
-	return row[b_length];
+	return rows[a_length % 3][b_length];
 }
 
 bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)

@@ -48,7 +48,7 @@ char *cairn_text_human(double bytes, char *out);
 /* The order of two texts (A and B point to a const char *), for qsort. */
 int cairn_text_compare(const void *a, const void *b);
 
-/* How many single-letter edits turn A into B, up to a small limit; for "did you mean". */
+/* How many single-letter edits, or swaps of two neighbours, turn A into B, up to a small limit; for "did you mean". */
 unsigned cairn_text_distance(const char *a, const char *b);
 
 #endif

@@ -198,8 +198,11 @@ static void print_frame(const struct session *session, const struct cairn_symbol
 static void print_result(const struct session *session, uint64_t address, const struct cairn_symbol *result, struct cairn_buffer *out)
 {
 	const struct options *options = &session->options;
-	if (options->addresses)
-		cairn_buffer_format(out, "0x%016llx%s", (unsigned long long)address, options->pretty ? ": " : "\n");
+	if (options->addresses) {
+		bool narrow = session->debug.files.binary->layout.narrow;
+		cairn_buffer_format(out, "0x%0*llx%s", narrow ? 8 : 16, (unsigned long long)(narrow ? (uint32_t)address : address),
+				    options->pretty ? ": " : "\n");
+	}
 	if (result->count == 0) {
 		if (options->functions)
 			cairn_buffer_text(out, options->pretty ? "?? " : "??\n");
@@ -276,14 +279,29 @@ static int print_answers(struct answers *answers)
 	return answers->cause;
 }
 
+/* Looks up COUNT offsets in the section that the user named; beyond its end there is nothing. */
+static void look_up_offsets(struct session *session, const uint64_t *offsets, size_t count, struct cairn_symbol *results)
+{
+	const struct cairn_elf_section *section = session->section;
+	uint64_t *addresses = cairn_array_new(count, sizeof *addresses);
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = section->address + offsets[i];
+	cairn_symbols_lookup(session->symbols, addresses, count, results);
+	for (size_t i = 0; i < count; i++)
+		if (offsets[i] >= section->size)
+			results[i] = (struct cairn_symbol){0};
+	free(addresses);
+}
+
 /* Answers COUNT addresses. False if nobody reads the answers any more. */
-static bool answer(struct session *session, uint64_t *addresses, size_t count)
+static bool answer(struct session *session, const uint64_t *addresses, size_t count)
 {
 	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
 	struct answers answers = {.session = session, .addresses = addresses, .results = results, .count = count};
-	for (size_t i = 0; session->section && i < count; i++)
-		addresses[i] += session->section->address;
-	cairn_symbols_lookup(session->symbols, addresses, count, results);
+	if (session->section)
+		look_up_offsets(session, addresses, count, results);
+	else
+		cairn_symbols_lookup(session->symbols, addresses, count, results);
 	if (cairn_symbols_lacked_room(session->symbols) && !session->said) {
 		size_t warning_count;
 		cairn_say_note(cairn_symbols_warnings(session->symbols, &warning_count)[0]);

@@ -395,9 +395,9 @@ static int report(struct work *work, const struct options *options, const char *
 	char engine[40] = "", state[40] = "", problem[300] = "";
 	if (!await_agent(work, name, &target, &error) || !cairn_target_ask(&target, "GET", "/cairn/status", &status, &error))
 		return cairn_say_failure(&error);
-	cairn_target_field(cairn_buffer_bytes(&status), "engine", engine, sizeof engine);
+	cairn_target_field(cairn_buffer_bytes(&status), "engine.name", engine, sizeof engine);
 	cairn_target_field(cairn_buffer_bytes(&status), "state", state, sizeof state);
-	cairn_target_field(cairn_buffer_bytes(&status), "problem", problem, sizeof problem);
+	cairn_target_field(cairn_buffer_bytes(&status), "why", problem, sizeof problem);
 	cairn_buffer_free(&status);
 	if (!options->quiet && work->calls)
 		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name,
@@ -427,7 +427,7 @@ static int run_attach(const void *values, int count, char **operands)
 	struct cairn_target target;
 	struct cairn_error error;
 	if (count != 1)
-		return usage("missing PID: cairn attach [options] PID");
+		return cairn_say_not_one(count, "PID", "cairn attach [options] PID");
 	if (!pid_of(operands[0])) {
 		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
 		return cairn_say_failure(&error);
@@ -461,7 +461,7 @@ static int run_detach(const void *values, int count, char **operands)
 	struct cairn_buffer body = {0};
 	(void)values;
 	if (count != 1)
-		return usage("missing TARGET: a PID or the socket of an agent");
+		return cairn_say_not_one(count, "TARGET", "a PID or the socket of an agent");
 	if (!cairn_target_find(&target, operands[0], NULL, &error) || !cairn_target_ask(&target, "POST", "/cairn/detach", &body, &error)) {
 		cairn_buffer_free(&body);
 		return cairn_say_failure(&error);

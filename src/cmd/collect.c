@@ -86,8 +86,10 @@ static int listen_at(const struct cairn_collector *collector, const char *addres
 	snprintf(config.listen, sizeof config.listen, "%s", address ? address : "127.0.0.1:4920");
 	snprintf(config.token, sizeof config.token, "%s", collector->senders.count ? "of a file" : "");
 	int listener = cairn_listen_tcp(&place, &config);
-	if (listener < 0)
-		cairn_fail(error, "cannot listen: %s", place.tcp_problem);
+	if (listener < 0 && place.tcp_needs_token)
+		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE says who may send there", config.listen);
+	else if (listener < 0)
+		cairn_fail(error, "cannot listen on %s", place.tcp_problem);
 	else
 		printf("collecting at http://%s\n", place.tcp_shown);
 	fflush(stdout);
@@ -157,7 +159,7 @@ static int run(const void *values, int operand_count, char **operands)
 	bool good = operand_count == 0 || cairn_fail_usage(&error, "collect takes options only, not '%.100s'", operands[0]);
 	if (good && !collector.store_name)
 		good = cairn_fail_usage(&error,
-					"which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+					"missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 	if (good && !cairn_store_is(collector.store_name))
 		good = cairn_fail_usage(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'",
 					collector.store_name);

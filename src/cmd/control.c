@@ -67,9 +67,9 @@ static int usage(const char *text)
 	return CAIRN_EXIT_USAGE;
 }
 
-static int usage_one(void)
+static int usage_one(int count)
 {
-	return usage("missing TARGET: one PID, socket or URL");
+	return cairn_say_not_one(count, "TARGET", "a PID, socket or URL");
 }
 
 static bool find(struct cairn_target *target, const struct options *options, const char *name, struct cairn_error *error)
@@ -84,7 +84,7 @@ static int ask_and_print(const struct options *options, int count, char **operan
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
-		return usage_one();
+		return usage_one(count);
 	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
 			   ? cairn_say_lines(cairn_buffer_bytes(&body))
 			   : cairn_say_failure(&error);
@@ -104,13 +104,20 @@ static int run_stats(const void *values, int count, char **operands)
 	return ask_and_print(options, count, operands, "GET", options->json ? "/cairn/stats?format=json" : "/cairn/stats");
 }
 
+/* Sends a command, whose answer goes to BODY, which the caller frees. */
+static bool send_command(const struct options *options, const char *name, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+{
+	struct cairn_target target;
+	*body = cairn_buffer(0);
+	return find(&target, options, name, error) && cairn_target_ask(&target, "POST", path, body, error);
+}
+
 /* Sends a command and prints that it was done. */
 static int command(const struct options *options, const char *name, const char *path, const char *done)
 {
-	struct cairn_target target;
 	struct cairn_error error;
-	struct cairn_buffer body = cairn_buffer(0);
-	bool good = find(&target, options, name, &error) && cairn_target_ask(&target, "POST", path, &body, &error);
+	struct cairn_buffer body;
+	bool good = send_command(options, name, path, &body, &error);
 	cairn_buffer_free(&body);
 	if (!good)
 		return cairn_say_failure(&error);
@@ -120,13 +127,13 @@ static int command(const struct options *options, const char *name, const char *
 
 static int run_activate(const void *values, int count, char **operands)
 {
-	return count == 1 ? command(values, operands[0], "/cairn/activate", "sampling") : usage_one();
+	return count == 1 ? command(values, operands[0], "/cairn/activate", "sampling") : usage_one(count);
 }
 
 static int run_deactivate(const void *values, int count, char **operands)
 {
 	return count == 1 ? command(values, operands[0], "/cairn/deactivate", "sampling stopped; samples of live memory are kept")
-			  : usage_one();
+			  : usage_one(count);
 }
 
 static int run_reset(const void *values, int count, char **operands)
@@ -136,7 +143,7 @@ static int run_reset(const void *values, int count, char **operands)
 	if (options->period)
 		snprintf(path, sizeof path, "/cairn/reset?period=%llu", (unsigned long long)options->period);
 	return count == 1 ? command(options, operands[0], path, "all samples discarded; the profile now covers new allocations only")
-			  : usage_one();
+			  : usage_one(count);
 }
 
 static int run_gdump(const void *values, int count, char **operands)
@@ -144,8 +151,24 @@ static int run_gdump(const void *values, int count, char **operands)
 	bool on = count == 2 && strcmp(operands[1], "on") == 0;
 	if (count != 2 || (!on && strcmp(operands[1], "off") != 0))
 		return usage("'cairn gdump' takes a TARGET and 'on' or 'off'");
-	return command(values, operands[0], on ? "/cairn/gdump?activate=true" : "/cairn/gdump?activate=false",
-		       on ? "jemalloc writes a dump at each new high of memory in use" : "jemalloc no longer writes dumps at new highs");
+	struct cairn_error error;
+	struct cairn_buffer body;
+	char engine[40] = "", folder[400] = "";
+	if (!send_command(values, operands[0], on ? "/cairn/gdump?activate=true" : "/cairn/gdump?activate=false", &body, &error)) {
+		cairn_buffer_free(&body);
+		return cairn_say_failure(&error);
+	}
+	cairn_target_field(cairn_buffer_bytes(&body), "engine.name", engine, sizeof engine);
+	cairn_target_field(cairn_buffer_bytes(&body), "dumps.folder", folder, sizeof folder);
+	cairn_buffer_free(&body);
+	if (!on)
+		cairn_print(stdout, "%s: no more dumps are written at new highs\n", operands[0]);
+	else if (strcmp(engine, "cairn") == 0)
+		cairn_print(stdout, "%s: the agent writes DATE.gdump.heap to %s at new highs of live memory, and keeps the folder's limits\n",
+			    operands[0], strcmp(folder, ".") == 0 ? "its working folder" : folder);
+	else
+		cairn_print(stdout, "%s: jemalloc writes a dump at each new high of memory in use\n", operands[0]);
+	return CAIRN_EXIT_DONE;
 }
 
 /* The program's file name in a command line: the first word, up to a blank or colon, after its last slash. */
@@ -259,7 +282,7 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
-		return usage_one();
+		return usage_one(count);
 	if (!cairn_suffix_check("dump", options->output, NULL, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
@@ -276,7 +299,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	struct cairn_buffer body = cairn_buffer(0);
 	uint64_t seconds = options->seconds ? options->seconds : 20, frequency = options->frequency ? options->frequency : 99;
 	if (count != 1)
-		return usage_one();
+		return usage_one(count);
 	int64_t span_ns = 0;
 	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < CAIRN_SECOND_NS))
 		return usage("--for takes a time of a second or more, such as 30s or 2m");
@@ -338,9 +361,10 @@ const struct cairn_command cairn_command_reset = {
 
 const struct cairn_command cairn_command_gdump = {
 	.name = "gdump",
-	.summary = "turn jemalloc's dumps at new highs on or off",
+	.summary = "turn dumps at new highs of memory on or off",
 	.arguments = "TARGET on|off",
-	.detail = "jemalloc writes these dumps to its prof_prefix, without limiting their number.",
+	.detail = "With Cairn's engine, the agent writes them to its dump folder and keeps the folder's limits. jemalloc writes them to its\n"
+		  "prof_prefix, without limiting their number.",
 	.groups = target_groups,
 	.options_size = sizeof(struct options),
 	.run = run_gdump,

@@ -90,7 +90,7 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 	bool good = take_options(&argc, argv, &options, &error);
 	if (good && !help && !options.store && !getenv("CAIRN_STORE"))
 		good = cairn_fail_usage(&error,
-					"which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+					"missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 	if (good && options.version && strstr(options.version, ".."))
 		good = cairn_fail_usage(&error, "--version A..B is for diff; %s shows one release", view->name);
 	if (good && !help) {

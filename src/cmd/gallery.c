@@ -316,9 +316,15 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
 	const struct cairn_source_options *source = &gallery.options->setup.source;
+	if (operand_count != 1)
+		return cairn_say_not_one(operand_count, "DIR", "a folder of dumps");
+	struct stat status;
+	if (stat(operands[0], &status) == 0 && !S_ISDIR(status.st_mode)) {
+		cairn_fail_usage(&error, "%s: not a folder of dumps", operands[0]);
+		return cairn_say_failure(&error);
+	}
 	const char *misuse =
-		operand_count != 1 ? "missing DIR, a folder of dumps: cairn gallery DIR"
-		: source->base.count || source->normalize || source->sum
+		source->base.count || source->normalize || source->sum
 			? "'cairn gallery' compares each dump with the previous one; --base, --normalize and --sum work with 'cairn flame'"
 			: NULL;
 	if (misuse) {

@@ -40,11 +40,6 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-static struct cairn_bytes leaf_name(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak)
-{
-	return cairn_leak_depth(leaks, leak) ? cairn_leak_name(leaks, view, leak, 0) : cairn_bytes_of("[no stack]");
-}
-
 static struct cairn_interval around(double value, double error)
 {
 	return cairn_spread_change(value, (struct cairn_spread){.variance = error * error});
@@ -89,7 +84,7 @@ static char *number(const struct report *report, double value, char *out)
 /* The 95 % interval as a separate column; nothing unless requested. */
 static const char *interval_column(const struct report *report, struct cairn_interval interval, char *out)
 {
-	char low[32], high[32], text[CAIRN_INTERVAL_TEXT] = "not known";
+	char low[32], high[32], text[CAIRN_INTERVAL_TEXT] = "unknown";
 	if (!report->view->options.errors)
 		return "";
 	if (report->series->knows_errors && !isnan(interval.low))
@@ -166,7 +161,7 @@ static void write_summary(const struct report *report)
 		cairn_buffer_format(out, ", 1 dump after %s", cairn_words_duration(leaks->observed_hours, time, sizeof time));
 	if (report->last->run > 0)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
-	cairn_buffer_format(out, ", %s now\n", number(report, report->last->total, text));
+	cairn_buffer_format(out, ", %s now\n", number(report, leaks->now.value, text));
 	if (leaks->observed_hours > 0)
 		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live up to about %s\n",
 				    report->series->point_count >= least_dumps ? " too" : "",
@@ -225,7 +220,7 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 {
 	char rate[32], now[32], rate_errors[CAIRN_INTERVAL_TEXT], now_errors[CAIRN_INTERVAL_TEXT];
 	struct cairn_buffer *out = report->out;
-	struct cairn_bytes name = leaf_name(report->leaks, report->view, leak);
+	struct cairn_bytes name = cairn_leak_title(report->leaks, report->view, leak);
 	size_t start = out->length, depth = cairn_leak_depth(report->leaks, leak);
 	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
 			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share,
@@ -297,7 +292,7 @@ static void words_json(const struct report *report, struct cairn_json *json, con
 static void row_json(const struct report *report, struct cairn_json *json, const struct cairn_leak *leak)
 {
 	cairn_json_open(json, NULL, '{');
-	cairn_json_text(json, "name", leaf_name(report->leaks, report->view, leak));
+	cairn_json_text(json, "name", cairn_leak_title(report->leaks, report->view, leak));
 	cairn_json_number(json, "bytes_per_hour", leak->trend.per_hour);
 	cairn_json_number(json, "error", leak->trend.error);
 	interval_json(report, json, "bytes_per_hour_low", "bytes_per_hour_high", rate_interval(leak));
@@ -342,7 +337,7 @@ static void write_json(const struct report *report)
 		cairn_json_number(&json, "longest_lifetime_hours", leaks->longest_hours);
 	}
 	cairn_json_bool(&json, "less_than_a_day", leaks->hours < hours_of_day);
-	cairn_json_number(&json, "total", round(report->last->total));
+	cairn_json_number(&json, "total", round(leaks->now.value));
 	interval_json(report, &json, "total_low", "total_high", cairn_series_interval(report->series, &leaks->now));
 	cairn_json_number(&json, "bytes_per_hour", leaks->forecast_per_hour);
 	cairn_json_number(&json, "error", leaks->forecast_error);
@@ -393,7 +388,8 @@ static int run(const void *values, int operand_count, char **operands)
 	bool part = cairn_view_split_labels(source, &own.setup.view.filter);
 	source->with_freed = !part && !source->thread && !source->older && !source->younger;
 	source->unnamed = &unnamed;
-	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
+	if (!find_format(&own.setup, &error) || !cairn_source_check_series(source, "leaks", &error) ||
+	    !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);

@@ -16,6 +16,22 @@
 #include <unistd.h>
 
 const struct cairn_command *const cairn_commands[] = {
+	&cairn_command_run,
+	&cairn_command_attach,
+	&cairn_command_detach,
+	&cairn_command_watch,
+	&cairn_command_serve,
+	&cairn_command_ps,
+
+	&cairn_command_status,
+	&cairn_command_activate,
+	&cairn_command_deactivate,
+	&cairn_command_reset,
+	&cairn_command_dump,
+	&cairn_command_gdump,
+	&cairn_command_cpu,
+	&cairn_command_stats,
+
 	&cairn_command_top,
 	&cairn_command_tree,
 	&cairn_command_peek,
@@ -23,14 +39,18 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_list,
 	&cairn_command_disasm,
 	&cairn_command_tags,
-	&cairn_command_churn,
-	&cairn_command_diff,
 	&cairn_command_raw,
 	&cairn_command_collapsed,
+	&cairn_command_shell,
+
 	&cairn_command_leaks,
-	&cairn_command_rss,
-	&cairn_command_doctor,
 	&cairn_command_timeline,
+	&cairn_command_churn,
+	&cairn_command_diff,
+	&cairn_command_rss,
+	&cairn_command_dumps,
+	&cairn_command_doctor,
+
 	&cairn_command_flame,
 	&cairn_command_flamegraph,
 	&cairn_command_html,
@@ -39,32 +59,32 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_gen_flamegraph,
 	&cairn_command_pprof,
 	&cairn_command_export,
-	&cairn_command_shell,
+
+	&cairn_command_collect,
+	&cairn_command_store,
+	&cairn_command_fleet,
+	&cairn_command_symbols,
+
 	&cairn_command_jeprof,
 	&cairn_command_addr2line,
 	&cairn_command_cache,
-	&cairn_command_run,
-	&cairn_command_attach,
-	&cairn_command_detach,
-	&cairn_command_serve,
-	&cairn_command_watch,
-	&cairn_command_store,
-	&cairn_command_collect,
-	&cairn_command_symbols,
-	&cairn_command_fleet,
-	&cairn_command_ps,
-	&cairn_command_status,
-	&cairn_command_activate,
-	&cairn_command_deactivate,
-	&cairn_command_reset,
-	&cairn_command_gdump,
-	&cairn_command_dump,
-	&cairn_command_dumps,
-	&cairn_command_cpu,
-	&cairn_command_stats,
 	&cairn_command_completion,
 	&cairn_command_manual,
 	NULL,
+};
+
+/* The headings in `cairn help`, each above a command of that list and those that follow. */
+static const struct {
+	const struct cairn_command *first;
+	const char *title;
+} headings[] = {
+	{&cairn_command_run, "profile a process"},
+	{&cairn_command_status, "control a profiled process"},
+	{&cairn_command_top, "read a profile"},
+	{&cairn_command_leaks, "find out what grows, and what resident memory is"},
+	{&cairn_command_flame, "draw and convert"},
+	{&cairn_command_collect, "many machines"},
+	{&cairn_command_jeprof, "replace other tools, and the rest"},
 };
 
 static const struct cairn_command *find_command(const char *name)
@@ -97,6 +117,16 @@ int cairn_say_failure(const struct cairn_error *error)
 {
 	cairn_say_error(error->text);
 	return error->usage ? CAIRN_EXIT_USAGE : CAIRN_EXIT_FAILED;
+}
+
+int cairn_say_not_one(int count, const char *kind, const char *detail)
+{
+	struct cairn_error error;
+	if (count == 0)
+		cairn_fail_usage(&error, "missing %s: %s", kind, detail);
+	else
+		cairn_fail_usage(&error, "takes one %s, not %d: %s", kind, count, detail);
+	return cairn_say_failure(&error);
 }
 
 void cairn_say_note(const char *text)
@@ -192,30 +222,41 @@ static int show_help(void)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	cairn_buffer_text(&out, "cairn - heap profiler: where a service's memory is, how it changes, and why\n\n"
-				"usage: cairn COMMAND [options] ...\n\n");
-	for (size_t i = 0; cairn_commands[i]; i++)
+				"usage: cairn COMMAND [options] ...\n");
+	for (size_t i = 0, heading = 0; cairn_commands[i]; i++) {
+		if (heading < sizeof headings / sizeof *headings && headings[heading].first == cairn_commands[i])
+			cairn_buffer_format(&out, "\n%s:\n", headings[heading++].title);
 		if (cairn_commands[i]->summary)
 			cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);
+	}
 	cairn_buffer_text(&out, "\n'cairn COMMAND --help' shows the options of a command, 'cairn --version' the version.\n");
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;
 }
 
+/* Makes WORD the *NEAREST if it is nearer to NAME than *BEST. A word that more than a third of the letters differ from was not mistyped. */
+static void consider(const char *name, const char *word, const char **nearest, size_t *best)
+{
+	size_t distance = cairn_text_distance(name, word), most = strlen(name) / 3;
+	if (distance <= (most > 1 ? most : 1) && distance < *best) {
+		*best = distance;
+		*nearest = word;
+	}
+}
+
 static int unknown_command(const char *name)
 {
 	struct cairn_error error;
-	const struct cairn_command *nearest = NULL;
-	unsigned best = 3;
-	for (size_t i = 0; cairn_commands[i]; i++) {
-		unsigned distance = cairn_text_distance(name, cairn_commands[i]->name);
-		if (distance < best) {
-			best = distance;
-			nearest = cairn_commands[i];
-		}
-	}
+	const char *nearest = strcmp(name, "-v") == 0 || strcmp(name, "version") == 0 ? "--version" : NULL;
+	size_t best = nearest ? 0 : SIZE_MAX;
+	for (size_t i = 0; cairn_commands[i]; i++)
+		consider(name, cairn_commands[i]->name, &nearest, &best);
+	consider(name, "help", &nearest, &best);
+	consider(name, "--help", &nearest, &best);
+	consider(name, "--version", &nearest, &best);
 	if (nearest)
-		cairn_fail(&error, "no command '%s'; did you mean '%s'?", name, nearest->name);
+		cairn_fail(&error, "no command '%s'; did you mean '%s'?", name, nearest);
 	else
 		cairn_fail(&error, "no command '%s'; 'cairn help' lists them", name);
 	return usage_error(&error);

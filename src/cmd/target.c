@@ -274,8 +274,8 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 				  : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
 			target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
-		return cairn_fail(error, "process %d has loaded the agent, which does not answer; 'cairn doctor %d' explains why, and "
-				  "'cairn attach %d' starts the agent of an idle forked child", target->pid, target->pid, target->pid);
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer; 'cairn doctor %d' explains why. If it was "
+				  "detached, or is an idle forked child, 'cairn attach %d' starts it", target->pid, target->pid, target->pid);
 	struct cairn_arena arena = {0};
 	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");
 	cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with '%.300s'", target->pid,

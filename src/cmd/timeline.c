@@ -200,7 +200,8 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
 	enum format format = format_html;
-	if (!find_format(options, &format, &error) || !cairn_view_check_filters(&options->setup, &error) ||
+	if (!find_format(options, &format, &error) || !cairn_source_check_series(&options->setup.source, "timeline", &error) ||
+	    !cairn_view_check_filters(&options->setup, &error) ||
 	    ((format == format_html || format == format_svg) && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write pictures to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);

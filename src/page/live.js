@@ -9,15 +9,17 @@
 
 class Live {
 	constructor() {
-		this.server = new LiveServer();
+		this.server = new LiveServer(location.search);
 		/** @type {LiveProcess[]} */
 		this.processes = [];
-		/** Instances and services of a store that the list has no room for. */
-		this.unlisted = [0, 0];
+		/** Instances and services of a store, and processes of folders, that the list has no room for. */
+		this.unlisted = [0, 0, 0];
 		this.history = new LiveHistory();
 		/** What the picture shows: the ids of its dumps. */
 		this.shownAt = 0;
 		this.shownBase = 0;
+		/** What was asked for to show that; empty when it has to be asked for again. */
+		this.asked = "";
 		/** The key of the process that the history is of. */
 		this.key = "";
 		/** Since when nothing was heard; 0 while all is well. */
@@ -27,12 +29,20 @@ class Live {
 		this.heard = {date: Date.now(), running: performance.now()};
 		/** There are no events, so memory is what each list of processes says. */
 		this.polls = false;
+		/** Since when nobody can see the page; 0 while somebody can. One that is opened out of sight waits at once. */
+		this.hiddenSince = document.hidden ? 1 : 0;
+		/** Ends the wait of a page that nobody sees. @type {() => void} */
+		this.wake = () => {};
 		this.busy = false;
 		this.again = false;
 		this.serverStart = 0;
 		this.doctorKey = "";
+		/** When it is asked again, after it did not answer. */
+		this.doctorAgain = Infinity;
 		/** What a tab shows: fetched again when that changes. @type {Map<string, string>} */
 		this.filled = new Map();
+		/** What is being fetched for it. @type {Map<string, string>} */
+		this.filling = new Map();
 		this.chart = new LiveChart(element("live-chart"), {
 			moment: (id) => this.chooseMoment(id),
 			range: (from, to) => this.go({base: new Date(from).toISOString(), at: new Date(to).toISOString()}),
@@ -70,7 +80,7 @@ class Live {
 	async start() {
 		checkBrowser();
 		const rest = this.server.takeToken(location.hash);
-		history.replaceState(null, "", rest || location.pathname);
+		history.replaceState(null, "", rest || location.pathname + location.search);
 		this.early = readState(rest);
 		this.listen();
 		setInterval(() => this.tick(), 1000);
@@ -91,11 +101,29 @@ class Live {
 		return Math.max(Date.now() - this.heard.date, performance.now() - this.heard.running);
 	}
 
+	/** Whether nobody has seen the page for a while. A browser has few connections to one server, and all its tabs share them. */
+	get asleep() {
+		return this.hiddenSince > 0 && Date.now() - this.hiddenSince > 5000;
+	}
+
+	/** Waits until somebody sees the page again, and asks now and then meanwhile, for the title. */
+	async sleep() {
+		while (this.asleep) {
+			await new Promise((resolve) => {
+				this.wake = () => resolve(null);
+				setTimeout(resolve, 30000);
+			});
+			await this.refresh();
+		}
+	}
+
 	/** Listens for events, for ever. Where the server has none, as an agent, asks again and again instead. */
 	async connect() {
 		const longest = 15000, pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 		for (let wait = 500; ; wait = Math.min(wait * 2, 10000)) {
 			const abort = new AbortController();
+			if (this.asleep)
+				await this.sleep();
 			this.hear();
 			if (this.polls) {
 				await pause(2000);
@@ -104,7 +132,7 @@ class Live {
 				continue;
 			}
 			/* A laptop that slept, or a network that is gone, does not say so. */
-			const guard = setInterval(() => this.silence() > longest && abort.abort(), 1000);
+			const guard = setInterval(() => (this.silence() > longest || this.asleep) && abort.abort(), 1000);
 			try {
 				await this.server.events((event, data) => {
 					wait = 500;
@@ -116,8 +144,10 @@ class Live {
 				this.polls = error instanceof ServerError && error.status === 501;
 			}
 			clearInterval(guard);
-			if (this.polls)
+			if (this.polls || this.asleep) {
+				wait = 500;
 				continue;
+			}
 			if (!this.lostSince)
 				this.lostSince = Date.now();
 			this.showHead();
@@ -180,7 +210,7 @@ class Live {
 	async load() {
 		const list = await this.server.json("api/processes");
 		this.processes = list.processes;
-		this.unlisted = [list.unlisted_instances, list.unlisted_services];
+		this.unlisted = [list.unlisted_instances, list.unlisted_services, list.unlisted_processes];
 		this.version = list.cairn;
 		this.skew = Date.now() - list.now;
 		const process = this.process;
@@ -197,11 +227,12 @@ class Live {
 			this.server.tree = null;
 			this.filled.clear();
 			this.shownAt = 0;
+			this.asked = "";
 			this.showList();
 		}
 		/* The first picture need not wait for the course of things. */
 		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.cpu;
-		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last, base: 0}) : null]);
+		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last}) : null]);
 		if (this.polls && process.live)
 			this.history.addResident(list.now, process.resident, process.limit);
 		if (process.dumps > 0 && !this.cpu)
@@ -228,24 +259,24 @@ class Live {
 		this.showTiles();
 	}
 
-	/** The ids of the dumps that the address asks for. */
+	/** The ids of the dumps that the address asks for; the oldest stands for those before it. @returns {Record<string, number>} */
 	wanted() {
 		const {at, base} = this.state, last = this.history.points.at(-1)?.id ?? 0;
 		/** @param {string} time @param {number} usual */
 		const nearest = (time, usual) => time ? this.history.nearest(Date.parse(time))?.id ?? usual : usual;
-		return {at: nearest(at, last), base: nearest(base, 0)};
+		const wanted = {at: nearest(at, last), base: nearest(base, 0)};
+		return wanted.base && wanted.base !== wanted.at ? wanted : {at: wanted.at};
 	}
 
-	/** @param {LiveProcess} process @param {{at: number, base: number}} [wanted] */
-	async loadTree(process, {at, base} = this.wanted()) {
-		const more = /** @type {Record<string, number>} */ ({at});
-		if (base && base !== at)
-			more.base = base;
-		if (at === this.shownAt && (more.base ?? 0) === this.shownBase && livePage)
+	/** @param {LiveProcess} process @param {Record<string, number>} [wanted] */
+	async loadTree(process, wanted = this.wanted()) {
+		const url = this.url("tree", wanted);
+		if (url === this.asked && livePage)
 			return;
-		const bytes = await this.server.fetchTree(this.url("tree", more));
-		this.shownAt = at;
-		this.shownBase = more.base ?? 0;
+		const {bytes, at, base} = await this.server.fetchTree(url);
+		this.asked = url;
+		this.shownAt = at || wanted.at;
+		this.shownBase = at ? base : wanted.base ?? 0;
 		if (bytes && process.process === this.key && !this.cpu)
 			await this.showBytes(bytes);
 		this.drawChart();
@@ -254,10 +285,10 @@ class Live {
 	/** @param {Uint8Array} bytes */
 	async showBytes(bytes) {
 		const blocks = splitBlocks(bytes), split = () => Promise.resolve(blocks.split);
-		performance.mark("tree");
 		if (livePage) {
 			await livePage.replace(blocks.facts, () => readTree(blocks.tree), split);
 		} else {
+			performance.mark("tree");
 			useFacts(blocks.facts);
 			nameRanks = new Map();
 			const data = readTree(blocks.tree);
@@ -267,45 +298,58 @@ class Live {
 			livePage.shown = (state) => this.stateShown(state);
 			element("picture").addEventListener("pointerdown", () => this.freeze());
 			await livePage.show(livePage.state);
+			performance.measure("update", "tree"); /* only the first: the browser keeps them all */
 		}
-		performance.measure("update", "tree");
 		document.documentElement.dataset.shown = String(this.shownAt);
 	}
 
 	/** What was chosen may ask for another moment, process or tab. @param {State} state */
 	stateShown(state) {
-		const {at, base} = this.wanted();
-		if ((this.process && this.process.process !== this.key) || at !== this.shownAt || (base && base !== at ? base : 0) !== this.shownBase)
+		if ((this.process && this.process.process !== this.key) || this.url("tree", this.wanted()) !== this.asked)
 			this.refresh();
-		const process = this.process;
-		if (process)
-			this.loadTab(process).catch(() => {});
+		if (this.process)
+			this.loadTab(this.process).catch(() => {});
 		this.showMoment();
 		this.drawChart();
 	}
 
 	/** @param {LiveProcess} process */
 	async loadBill(process) {
-		if (!this.isStale("bill", String(process.last)))
-			return;
-		const {bill} = await this.server.json(this.url("bill"));
-		element("tab-bill").hidden = !bill;
-		this.bill = bill;
-		this.showBillTile();
-		if (bill)
-			showBill(element("panel-bill"), bill);
+		await this.fill("bill", String(process.last), () => this.server.json(this.url("bill")), ({bill}) => {
+			element("tab-bill").hidden = !bill;
+			this.bill = bill;
+			this.showBillTile();
+			if (bill)
+				showBill(element("panel-bill"), bill);
+		});
 	}
 
-	/** Whether what NAME shows is of something else than VERSION. @param {string} name @param {string} version */
-	isStale(name, version) {
-		if (this.filled.get(name) === version)
-			return false;
-		this.filled.set(name, version);
-		return true;
+	/**
+	 * Shows what is fetched for NAME, unless it shows VERSION already. An answer that comes after another process or version was asked for
+	 * is not shown, and one that fails is asked for again.
+	 * @param {string} name @param {string} version @param {() => any} get @param {(answer: any) => void} show
+	 */
+	async fill(name, version, get, show) {
+		const {key} = this, wanted = key + " " + version;
+		if (this.filled.get(name) === wanted || this.filling.get(name) === wanted)
+			return;
+		this.filling.set(name, wanted);
+		try {
+			const answer = await get();
+			if (this.key !== key || this.filling.get(name) !== wanted)
+				return;
+			this.filled.set(name, wanted);
+			show(answer);
+		} finally {
+			if (this.filling.get(name) === wanted)
+				this.filling.delete(name);
+		}
 	}
 
 	/** @param {LiveProcess} process */
 	async loadTab(process) {
+		if (process.process !== this.key) /* the one that was chosen is loaded first */
+			return;
 		const {tab} = this.state;
 		const pick = (/** @type {string} */ name) => livePage?.choose(livePage.byName.get(name) ?? 0, {view: "around", zoom: []});
 		element("tab-churn").hidden = !process.churn;
@@ -313,31 +357,30 @@ class Live {
 		element("tab-health").hidden = !process.live;
 		element("tab-allocator").hidden = !(process.live && process.engine === "jemalloc");
 		const panel = element("panel-" + tab), version = String(process.last);
-		const selected = this.state.selected;
-		if (tab === "growing" && this.isStale(tab, version + process.sentence))
-			showGrowing(panel, await this.server.json(this.url("leaks")), pick);
-		else if (tab === "runs" && this.isStale(tab, version + process.state))
-			showRuns(panel, this.history.runs, (run) => this.chooseMoment(run.last));
-		else if (tab === "churn" && this.isStale(tab, version))
-			showChurn(panel, await this.server.json(this.url("churn")), (name) => livePage?.chooseFreed(name));
-		else if (tab === "health" && this.isStale(tab, version))
-			showHealth(panel, await this.server.json(this.url("health")), process);
-		else if (tab === "allocator" && this.isStale(tab, version))
-			showAllocator(panel, await this.server.json(this.url("allocator")));
-		else if (tab === "source" && this.isStale(tab, this.shownAt + selected))
-			await this.loadSource(panel, selected);
+		const ask = (/** @type {string} */ name) => () => this.server.json(this.url(name));
+		if (tab === "growing")
+			await this.fill(tab, version + process.sentence, ask("leaks"), (leaks) => showGrowing(panel, leaks, pick));
+		else if (tab === "runs")
+			await this.fill(tab, version + process.state, () => this.history.runs, (runs) => showRuns(panel, runs, (run) => this.chooseMoment(run.last)));
+		else if (tab === "churn")
+			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => livePage?.chooseFreed(name)));
+		else if (tab === "health")
+			await this.fill(tab, version, ask("health"), (health) => showHealth(panel, health, process));
+		else if (tab === "allocator")
+			await this.fill(tab, version, ask("allocator"), (allocator) => showAllocator(panel, allocator));
+		else if (tab === "source")
+			await this.loadSource(panel, this.state.selected);
 	}
 
 	/** @param {HTMLElement} panel @param {string} name */
 	async loadSource(panel, name) {
-		if (!name) {
-			panel.replaceChildren(make("p", "empty", "Select a function, in the picture or in a table, to see its lines."));
-			return;
-		}
+		const show = (/** @type {string} */ text) => panel.replaceChildren(make("p", "empty", text)), {key, shownAt} = this;
 		try {
-			showSource(panel, await this.server.json(this.url("source", {function: name, at: this.shownAt})), name);
+			await this.fill("source", shownAt + name, () => name && this.server.json(this.url("source", {function: name, at: shownAt})), (source) =>
+				source ? showSource(panel, source, name) : show("Select a function, in the picture or in a table, to see its lines."));
 		} catch (error) {
-			panel.replaceChildren(make("p", "empty", error instanceof Error ? error.message : String(error)));
+			if (key === this.key && name === this.state.selected)
+				show(error instanceof Error ? error.message : String(error));
 		}
 	}
 
@@ -345,16 +388,20 @@ class Live {
 	async loadDoctor(process) {
 		const box = element("fix"), trouble = process.live && (process.state === "silent" || process.state === "paused"
 			|| (process.dumps > 0 && process.total === 0)), key = trouble ? process.process + process.state : "";
-		if (key === this.doctorKey)
+		if (key === this.doctorKey && Date.now() < this.doctorAgain)
 			return;
+		if (key !== this.doctorKey)
+			box.hidden = true;
 		this.doctorKey = key;
-		box.hidden = true;
+		this.doctorAgain = Infinity;
 		if (!trouble || process.state === "paused")
 			return;
 		try {
-			showFix(box, await this.server.json(this.url("doctor")), (what) => this.act(what));
-		} catch {
-			/* The sentence says what is known. */
+			const fix = await this.server.json(this.url("doctor"));
+			if (key === this.doctorKey)
+				showFix(box, fix, (what) => this.act(what));
+		} catch { /* The sentence says what is known. */
+			this.doctorAgain = Date.now() + 10000;
 		}
 	}
 
@@ -405,12 +452,15 @@ class Live {
 		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {base} = this.state;
 		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
 			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
+		const first = this.history.points[0]?.id ?? 0, gone = [base, this.state.at].map((time) => Date.parse(time)).filter((time) => time < first);
+		const old = gone.length && this.shownAt ? `; ${gone.map((time) => clockTime(time)).join(" and ")} is before the oldest dump that is kept` : "";
 		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
 			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed`
 			: this.following ? process?.live ? what + ", following" : what
 			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
-		if (element("moment").textContent !== text)
-			element("moment").textContent = text;
+		const all = this.cpu ? text : text + old;
+		if (element("moment").textContent !== all)
+			element("moment").textContent = all;
 		element("follow").hidden = this.following;
 		element("clear-base").hidden = !base || this.cpu;
 		element("set-base").setAttribute("aria-pressed", String(Boolean(base)));
@@ -418,7 +468,7 @@ class Live {
 		const slider = element("live-chart"), {points} = this.history;
 		slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)));
 		slider.setAttribute("aria-valuenow", String(Math.max(0, points.findIndex((point) => point.id === this.shownAt))));
-		slider.setAttribute("aria-valuetext", text);
+		slider.setAttribute("aria-valuetext", all);
 	}
 
 	/** @param {string} id @param {string} number @param {string} more @param {string} [kind] */
@@ -503,11 +553,13 @@ class Live {
 			button.dataset.kind = process.kind;
 			button.setAttribute("aria-current", String(process.process === this.key));
 		});
-		const [instances, services] = this.unlisted, more = element("unlisted"), words = [];
+		const [instances, services, processes] = this.unlisted, more = element("unlisted"), words = [];
 		if (services)
 			words.push(`${services} more service${services > 1 ? "s" : ""}`);
 		if (instances)
 			words.push(`${instances} more instance${instances > 1 ? "s" : ""}, further from their limits`);
+		if (processes)
+			words.push(`${processes} more process${processes > 1 ? "es" : ""}, with older dumps`);
 		more.hidden = words.length === 0;
 		more.textContent = `Not listed: ${words.join("; ")}.`;
 	}
@@ -537,6 +589,7 @@ class Live {
 		if (this.cpu) {
 			this.cpu = false;
 			this.shownAt = 0;
+			this.asked = "";
 			this.server.tree = null;
 		}
 	}
@@ -648,7 +701,13 @@ class Live {
 			if (!element("more-menu").contains(target) && !element("more-button").contains(target))
 				this.openMore(false);
 		});
-		document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
+		document.addEventListener("visibilitychange", () => {
+			this.hiddenSince = document.hidden ? Date.now() : 0;
+			if (!document.hidden) {
+				this.wake();
+				this.refresh();
+			}
+		});
 		addEventListener("online", () => this.refresh());
 		document.addEventListener("keydown", (event) => this.press(event));
 	}

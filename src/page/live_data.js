@@ -47,6 +47,7 @@
  * @property {number} now
  * @property {number} epoch
  * @property {number} limit
+ * @property {number} first the oldest dump that is kept
  * @property {LivePoint[]} points
  * @property {[number, number][]} resident
  * @property {LiveMark[]} marks
@@ -64,8 +65,10 @@ class ServerError extends Error {
 }
 
 class LiveServer {
-	constructor() {
+	/** @param {string} [query] of the page's address: an agent has pages of other processes of its tree at ?pid= */
+	constructor(query = "") {
 		this.token = "";
+		this.pid = new URLSearchParams(query).get("pid") ?? "";
 		/** The last tree, with its tag: what did not change is not sent again. @type {{url: string, tag: string, bytes: Uint8Array} | null} */
 		this.tree = null;
 	}
@@ -85,7 +88,8 @@ class LiveServer {
 			headers.set("Authorization", "Bearer " + this.token);
 		/* A network that is gone does not say so: without a limit one lost answer would be waited for for ever. */
 		const signal = options.signal ?? AbortSignal.timeout(options.method === "POST" ? 90000 : 20000);
-		const response = await fetch(path, {...options, signal, headers, cache: "no-store", credentials: "omit"});
+		const url = this.pid ? path + (path.includes("?") ? "&" : "?") + new URLSearchParams({pid: this.pid}) : path;
+		const response = await fetch(url, {...options, signal, headers, cache: "no-store", credentials: "omit"});
 		if (!response.ok && response.status !== 304) {
 			const text = await response.text();
 			let message = text.trim();
@@ -109,16 +113,20 @@ class LiveServer {
 		return this.ask(path, {method: "POST", headers: {"X-Cairn": "1"}});
 	}
 
-	/** The bytes of a tree; null where it is the one that was asked for last. @param {string} url @returns {Promise<Uint8Array | null>} */
+	/**
+	 * A tree, and the dumps that it is made of: those nearest to what was asked for that the server has. The bytes are null where it is the
+	 * one that was asked for last.
+	 * @param {string} url @returns {Promise<{bytes: Uint8Array | null, at: number, base: number}>}
+	 */
 	async fetchTree(url) {
 		/** @type {HeadersInit} */
 		const headers = this.tree ? {"If-None-Match": this.tree.tag} : {};
-		const response = await this.ask(url, {headers});
+		const response = await this.ask(url, {headers}), [at = 0, base = 0] = (response.headers.get("X-Cairn-Dumps") ?? "").split(" ").map(Number);
 		if (response.status === 304)
-			return null;
+			return {bytes: null, at, base};
 		const bytes = new Uint8Array(await response.arrayBuffer());
 		this.tree = {url, tag: response.headers.get("ETag") ?? "", bytes};
-		return bytes;
+		return {bytes, at, base};
 	}
 
 	/**
@@ -218,6 +226,10 @@ class LiveHistory {
 			this.points.push(...series.points.filter((point) => point.id > last));
 			this.resident.push(...series.resident.filter(([time]) => time > seen));
 			this.marks.push(...series.marks.filter((mark) => !this.marks.some((known) => known.time === mark.time && known.kind === mark.kind)));
+		}
+		if (series.first) { /* what the server keeps no longer, nobody can see */
+			this.points = this.points.filter((point) => point.id >= series.first);
+			this.marks = this.marks.filter((mark) => mark.time >= series.first);
 		}
 		this.epoch = series.epoch;
 		this.layers = series.layers ?? this.layers;

@@ -19,7 +19,7 @@ static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, co
 		cairn_words_trend(&leak->trend, leaks->hours, view, &(struct cairn_shape){0}, &words);
 		cairn_words_sure(leak->trend.confidence, sure, sizeof sure);
 		growth[i] = (struct cairn_page_growth){
-			.name = cairn_leak_name(leaks, view, leak, 0),
+			.name = cairn_leak_title(leaks, view, leak),
 			.caller = cairn_leak_name(leaks, view, leak, 1),
 			.per_hour = leak->trend.per_hour,
 			.share = leak->share,

@@ -250,7 +250,7 @@ static void take_lists(struct cairn_combine *combine, const struct cairn_profile
 static bool match_values(struct cairn_profile *sum, const struct cairn_profile *part, uint32_t *columns, struct cairn_error *error)
 {
 	if (sum->kind != part->kind)
-		return cairn_fail(error, "a %s profile and a %s profile cannot be put together", sum->format, part->format);
+		return cairn_fail(error, "profiles of two kinds cannot be put together: %s and %s", sum->format, part->format);
 	for (uint32_t v = 0; v < sum->value_count;) {
 		columns[v] = cairn_profile_find_value(part, cairn_profile_string(sum, sum->value_types[v].type));
 		if (columns[v] != CAIRN_NONE)

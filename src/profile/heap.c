@@ -61,6 +61,10 @@ struct parser {
 	bool stack_counted;  /* that stack has a sample */
 	struct cairn_counts all; /* if threads are kept apart: the sum of the stack */
 	bool has_all;
+	/* So many locations may be in the stacks of samples of the same call path, which reports count each: a stack of a jemalloc dump has at
+	 * most 1,024 frames, and the line of a thread or an object at least 16 characters. */
+	size_t shared_left;
+	bool crowded; /* there was more */
 	struct cairn_counts *threads; /* the counts of each thread */
 	size_t thread_count, thread_capacity;
 	size_t bad_lines;
@@ -122,27 +126,44 @@ static uint32_t thread_labels(struct parser *in, uint64_t uid)
 	return cairn_profile_add_labels(profile, labels, name == CAIRN_NONE ? 1 : 2);
 }
 
-/* The stack is at the end of `stacks`; a second sample with the same stack gets a copy of it. */
+/* Whether COUNT more samples may share a stack of DEPTH locations. */
+static bool may_share(struct parser *in, size_t count, size_t depth)
+{
+	if (depth && count > in->shared_left / depth) {
+		in->crowded = true;
+		return false;
+	}
+	in->shared_left -= count * depth;
+	return true;
+}
+
+/* The stack is at the end of `stacks`; a second sample of the same call path shares it. */
 static void add_sample(struct parser *in, const struct cairn_counts *counts, const double values[4])
 {
 	struct cairn_profile *profile = in->profile;
-	if (in->stack_counted && in->depth) {
-		uint32_t *copy = cairn_profile_stack_room(profile, in->depth);
-		memcpy(copy, copy - in->depth, in->depth * sizeof *copy);
-	}
-	size_t sample = cairn_profile_add_sample(profile, in->depth, counts->is_all ? 0 : thread_labels(in, counts->thread), values);
+	uint32_t labels = counts->is_all ? 0 : thread_labels(in, counts->thread);
+	size_t sample = in->stack_counted
+				? cairn_profile_add_sample_like(profile, in->pieces[in->piece_count - 1].sample, labels, values)
+				: cairn_profile_add_sample(profile, in->depth, labels, values);
 	cairn_profile_set_sampled(profile, sample, (double)counts->numbers[0]);
 	cairn_array_room(in->pieces, in->piece_count, in->piece_capacity);
 	in->pieces[in->piece_count++] = (struct piece){in->stack_number - 1, counts->thread, sample};
 	in->stack_counted = true;
 }
 
+static void note_bad_line(struct parser *in)
+{
+	if (!in->bad_lines++)
+		in->first_bad_line = in->line_number;
+}
+
+/* A stack has one line with its sum. */
 static void read_counts(struct parser *in)
 {
 	struct cairn_counts counts;
-	if (!cairn_counts_read((struct cairn_bytes){in->at, (size_t)(in->end - in->at)}, &counts)) {
-		if (!in->bad_lines++)
-			in->first_bad_line = in->line_number;
+	if (!cairn_counts_read((struct cairn_bytes){in->at, (size_t)(in->end - in->at)}, &counts) ||
+	    (counts.is_all && in->in_stack && (in->stack_counted || in->has_all))) {
+		note_bad_line(in);
 	} else if (!in->past_header) {
 		read_header_counts(in, &counts);
 	} else if (!in->in_stack) {
@@ -234,7 +255,7 @@ static bool read_stack(struct parser *in)
 static void end_stack(struct parser *in)
 {
 	double values[4];
-	if (in->in_stack && in->thread_count > 0) {
+	if (in->in_stack && in->thread_count > 0 && may_share(in, in->thread_count, in->depth)) {
 		add_threads(in);
 	} else if (in->in_stack && in->has_all) {
 		estimate(in, &in->all, values);
@@ -266,13 +287,13 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 			in->past_header = true;
 			in->stack_number++;
 			in->in_stack = read_stack(in);
-			if (!in->in_stack && !in->bad_lines++)
-				in->first_bad_line = in->line_number;
+			if (!in->in_stack)
+				note_bad_line(in);
 		} else if (cairn_bytes_start_with(line, maps)) {
 			end_stack(in);
 			return rest;
-		} else if (complete && !in->bad_lines++) {
-			in->first_bad_line = in->line_number;
+		} else if (complete) {
+			note_bad_line(in);
 		}
 	}
 	end_stack(in);
@@ -280,38 +301,40 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 	return (struct cairn_bytes){"", 0};
 }
 
-/* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if the trailer has no name. */
-static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_trailer *trailer)
+/* Reads the names of the host's own heaps: NAMES maps the number of each to its string. */
+static void read_heap_names(struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_map *names)
+{
+	struct cairn_bytes value;
+	uint64_t heap;
+	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);)
+		if (cairn_text_decimal(&value, &heap) && cairn_text_take(&value, " ") && value.length)
+			*cairn_map_at(names, heap) = cairn_strings_add(&profile->strings, value);
+}
+
+/* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if NAMES does not have it. */
+static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_map *names)
 {
 	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
 	struct cairn_label labels[labels_most];
-	struct cairn_bytes value;
 	char number[24];
 	uint32_t key = cairn_profile_text(profile, "heap");
 	if (set.count >= sizeof labels / sizeof *labels || (set.count && profile->labels[set.first + set.count - 1].key == key))
 		return;
 	snprintf(number, sizeof number, "%llu", (unsigned long long)heap);
-	struct cairn_bytes name = cairn_bytes_of(number);
-	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);) {
-		uint64_t known;
-		if (cairn_text_decimal(&value, &known) && known == heap && cairn_text_take(&value, " ") && value.length)
-			name = value;
-	}
+	uint32_t name = cairn_map_get(names, heap);
+	if (name == CAIRN_NONE)
+		name = cairn_profile_text(profile, number);
 	if (set.count)
 		memcpy(labels, profile->labels + set.first, set.count * sizeof *labels);
-	labels[set.count] = (struct cairn_label){.key = key, .text = cairn_strings_add(&profile->strings, name)};
+	labels[set.count] = (struct cairn_label){.key = key, .text = name};
 	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
 }
 
 /* Adds a sample with the stack of WHOLE and these labels, with all values 0. */
 static size_t add_sample_like(struct cairn_profile *profile, size_t whole, const struct cairn_label *labels, size_t count)
 {
-	struct cairn_sample like = profile->samples[whole];
-	uint32_t *stack = cairn_profile_stack_room(profile, like.depth);
-	if (like.depth)
-		memcpy(stack, profile->stacks + like.stack, like.depth * sizeof *stack);
 	uint32_t label_set = cairn_profile_add_labels(profile, labels, count);
-	size_t sample = cairn_profile_add_sample(profile, like.depth, label_set, (const double[CAIRN_VALUES_MAX]){0});
+	size_t sample = cairn_profile_add_sample_like(profile, whole, label_set, (const double[CAIRN_VALUES_MAX]){0});
 	cairn_profile_set_sampled(profile, sample, 0);
 	return sample;
 }
@@ -335,6 +358,8 @@ static size_t sample_of_class(struct parser *in, struct cairn_map *parts, size_t
 	uint32_t *known = cairn_map_at(parts, ((uint64_t)at * CAIRN_AGES + age) * 64 + (unsigned)__builtin_ctzll((unsigned long long)size));
 	if (*known != CAIRN_NONE)
 		return *known;
+	if (!may_share(in, 1, profile->samples[in->pieces[at].sample].depth))
+		return *known = (uint32_t)in->pieces[at].sample;
 	struct cairn_label_set set = profile->label_sets[profile->samples[in->pieces[at].sample].labels];
 	struct cairn_label labels[labels_most];
 	size_t count = 0;
@@ -400,7 +425,8 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	const struct cairn_read_options *options = &in->reader->options;
 	bool limited = options->older_us || options->younger_us;
 	bool by_class = (options->split_ages || options->split_sizes) && !options->at_peak;
-	struct cairn_map parts = {0};
+	struct cairn_map parts = {0}, heaps = {0};
+	read_heap_names(profile, trailer, &heaps);
 	profile->has_ages = true;
 	profile->as_slack = options->as_slack;
 	profile->as_fragmentation = options->as_fragmentation;
@@ -428,11 +454,12 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		if (listed && wanted)
 			add_live(in, sample, &live);
 		if (live.heap && of_stack)
-			label_heap(profile, sample, live.heap, trailer);
+			label_heap(profile, sample, live.heap, &heaps);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
 		profile->period = fmax(profile->period, (double)live.period);
 	}
 	cairn_map_free(&parts);
+	cairn_map_free(&heaps);
 	if (strays)
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name,
 				   strays);
@@ -683,7 +710,7 @@ static bool read_header(struct parser *in, struct cairn_bytes *text, struct cair
 bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
 {
 	struct cairn_profile *profile = reader->profile;
-	struct parser in = {.reader = reader, .profile = profile};
+	struct parser in = {.reader = reader, .profile = profile, .shared_left = (1 << 20) + 64 * text.length};
 	if (reader->options.at_peak || reader->options.mapped_kinds)
 		reader->options.split_threads = reader->options.split_ages = reader->options.split_sizes = false;
 	profile->format = "jemalloc heap_v2";
@@ -739,6 +766,9 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines,
 				   in.first_bad_line);
+	if (in.crowded)
+		cairn_profile_warn(profile, "%s: its stacks are too deep for so many threads or objects; some were not told apart",
+				   reader->name);
 	if (in.uncounted)
 		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
 	profile->cut = cut;

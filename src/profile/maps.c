@@ -89,10 +89,11 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
-/* After "build=/home/me", paths in later lines may begin with $build. A value longer than any path is ignored, because every use would copy
- * it. */
+/* After "build=/home/me", paths in later lines may begin with $build. A value longer than any path is ignored, because every use copies
+ * it; so is a definition once its uses have copied several times as much as the whole map. */
 struct definition {
 	struct cairn_bytes name, value;
+	size_t room; /* how many more bytes may be copied */
 };
 
 static void note_definition(struct definition *definition, struct cairn_bytes line)
@@ -106,12 +107,18 @@ static void note_definition(struct definition *definition, struct cairn_bytes li
 }
 
 /* Replaces the name of DEFINITION at the start of a path with its value. */
-static void expand(struct cairn_profile *profile, const struct definition *definition, struct range *range)
+static void expand(struct cairn_profile *profile, struct definition *definition, struct range *range)
 {
 	struct cairn_bytes name = definition->name, tail = cairn_bytes_skip(range->path, 1 + name.length);
 	if (name.length == 0 || range->path.length <= name.length || range->path.data[0] != '$' ||
 	    memcmp(range->path.data + 1, name.data, name.length) != 0)
 		return;
+	if (definition->room < definition->value.length + tail.length) {
+		cairn_profile_warn(profile, "the definitions in its memory map stand for too much; $%.*s stays as it is in some paths",
+				   (int)(name.length < 40 ? name.length : 40), name.data);
+		return;
+	}
+	definition->room -= definition->value.length + tail.length;
 	struct cairn_buffer whole = cairn_buffer(SIZE_MAX);
 	cairn_buffer_append(&whole, definition->value.data, definition->value.length);
 	cairn_buffer_append(&whole, tail.data, tail.length);
@@ -183,7 +190,7 @@ bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 {
 	/* A window of three lines: a line is kept once the next one is known. */
 	struct range before = {.path = {"", 0}}, current = before, after;
-	struct definition definition = {0};
+	struct definition definition = {.room = (1 << 20) + 8 * text.length};
 	struct cairn_bytes line, last = {"", 0};
 	bool more = true, complete = true;
 	while (more) {

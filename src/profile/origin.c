@@ -2,8 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/origin.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "profile/maps.h"
+
+#include <stdlib.h>
+
+/* The agent writes 512 at most; each of them is compared with those before it. */
+enum { most_unloaded = 4096 };
 
 static void take_build_id(struct cairn_profile *profile, const struct cairn_trailer_module *from)
 {
@@ -15,15 +21,58 @@ static void take_build_id(struct cairn_profile *profile, const struct cairn_trai
 		profile->modules[module].build_id = cairn_strings_add(&profile->strings, from->build_id);
 }
 
+/* The ranges of a dump's own map by their start. The limit of each is the highest of it and all before it, so that one look says whether
+ * any of these reaches an address. */
+struct ranges {
+	struct cairn_mapping *items;
+	size_t count;
+};
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct cairn_mapping *left = a, *right = b;
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+static struct ranges sort_ranges(const struct cairn_profile *profile)
+{
+	struct ranges ranges = {cairn_array_new(profile->mapping_count + 1, sizeof *ranges.items), profile->mapping_count};
+	if (ranges.count) {
+		memcpy(ranges.items, profile->mappings, ranges.count * sizeof *ranges.items);
+		qsort(ranges.items, ranges.count, sizeof *ranges.items, compare_starts);
+	}
+	for (size_t i = 1; i < ranges.count; i++)
+		if (ranges.items[i].limit < ranges.items[i - 1].limit)
+			ranges.items[i].limit = ranges.items[i - 1].limit;
+	return ranges;
+}
+
+/* Whether any of RANGES has an address from START up to END. */
+static bool have_some(const struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	size_t low = 0, high = ranges->count; /* those below LOW start before END */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ranges->items[middle].start < end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && ranges->items[low - 1].limit > start;
+}
+
 /* Addresses that the dump's own map does not cover belong to the library that was loaded there before. If another library is loaded there
  * now, the two cannot be told apart. */
 static void add_unloaded(struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	struct cairn_trailer_module from;
-	size_t own = profile->mapping_count, ambiguous = 0;
+	size_t own = profile->mapping_count, ambiguous = 0, seen = 0;
+	struct ranges ranges = sort_ranges(profile);
 	for (size_t position = 0; cairn_trailer_next_unloaded(trailer, &position, &from);) {
-		bool taken = from.end <= from.start || from.path.length == 0;
-		for (size_t i = 0; i < profile->mapping_count && !taken; i++)
+		if (++seen > most_unloaded)
+			break;
+		bool taken = from.end <= from.start || from.path.length == 0 || have_some(&ranges, from.start, from.end);
+		for (size_t i = own; i < profile->mapping_count && !taken; i++)
 			taken = from.start < profile->mappings[i].limit && from.end > profile->mappings[i].start;
 		ambiguous += taken;
 		if (taken)
@@ -33,8 +82,11 @@ static void add_unloaded(struct cairn_profile *profile, const struct cairn_trail
 		cairn_profile_add_mapping(
 			profile, &(struct cairn_mapping){.start = from.start, .limit = from.end, .offset = from.offset, .module = module});
 	}
+	free(ranges.items);
 	if (profile->mapping_count > own)
 		cairn_maps_attach(profile);
+	if (seen > most_unloaded)
+		cairn_profile_warn(profile, "its trailer lists more than %d unloaded libraries; the others were left out", most_unloaded);
 	if (ambiguous)
 		cairn_profile_warn(profile,
 				   "%zu %s unloaded and another loaded in %s place: what they allocated may show the other's names",

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t addr
 
 struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count)
 {
+	assert(location < profile->location_count);
 	profile->frames =
 		cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count + 1, sizeof *profile->frames);
 	profile->locations[location].first_frame = (uint32_t)profile->frame_count;
@@ -225,8 +227,17 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 	return sample;
 }
 
+size_t cairn_profile_add_sample_like(struct cairn_profile *profile, size_t like, uint32_t labels, const double *values)
+{
+	size_t sample = cairn_profile_add_sample(profile, 0, labels, values);
+	profile->samples[sample].stack = profile->samples[like].stack;
+	profile->samples[sample].depth = profile->samples[like].depth;
+	return sample;
+}
+
 void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount)
 {
+	assert(sample < profile->sample_count && value < profile->value_count);
 	size_t needed = (sample + 1) * profile->value_count;
 	if (profile->base_count < needed) {
 		profile->base = cairn_array_reserve(profile->base, &profile->base_capacity, needed, sizeof *profile->base);
@@ -239,6 +250,7 @@ void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32
 
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count)
 {
+	assert(sample < profile->sample_count);
 	size_t before = profile->sampled_capacity;
 	profile->sampled = cairn_array_reserve(profile->sampled, &profile->sampled_capacity, sample + 1, sizeof *profile->sampled);
 	memset(profile->sampled + before, 0, (profile->sampled_capacity - before) * sizeof *profile->sampled);
@@ -277,6 +289,7 @@ uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t val
 {
 	static const char *const pairs[][2] = {
 		{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}, {"peak_space", "peak_objects"}};
+	assert(value < CAIRN_VALUES_MAX);
 	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
 		for (size_t side = 0; side < 2; side++)
@@ -335,6 +348,7 @@ static size_t drop_column(double *numbers, size_t count, uint32_t width, uint32_
 void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value)
 {
 	uint32_t width = profile->value_count;
+	assert(value < width);
 	drop_column(profile->values, profile->sample_count * width, width, value);
 	profile->base_count = drop_column(profile->base, profile->base_count, width, value);
 	memmove(&profile->value_types[value], &profile->value_types[value + 1], (width - value - 1) * sizeof *profile->value_types);

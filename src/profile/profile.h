@@ -76,7 +76,7 @@ struct cairn_location {
 
 /* LABELS is an index into label_sets; set 0 is empty. Stacks are leaf first. */
 struct cairn_sample {
-	uint32_t stack; /* first of DEPTH location indices in `stacks` */
+	uint32_t stack; /* first of DEPTH location indices in `stacks`, which other samples may share */
 	uint32_t depth;
 	uint32_t labels;
 };
@@ -157,7 +157,7 @@ struct cairn_profile {
 	struct cairn_location *locations;
 	size_t location_count, location_capacity;
 
-	uint32_t *stacks; /* location indices of all samples, one stack after another */
+	uint32_t *stacks; /* location indices of the samples' stacks, one stack after another */
 	size_t stack_count, stack_capacity;
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
@@ -224,6 +224,8 @@ uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth);
 /* Adds a sample with the last DEPTH locations stored in that room as its stack. VALUES has value_count entries. Returns the sample's index.
  * Samples with all values 0 are kept. */
 size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values);
+/* Adds a sample with the stack of sample LIKE, which they share. */
+size_t cairn_profile_add_sample_like(struct cairn_profile *profile, size_t like, uint32_t labels, const double *values);
 /* Sets the number of samples behind the sample just added; the default is 0. */
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
 

@@ -6,6 +6,7 @@
 #include "base/pattern.h"
 #include "report/label.h"
 #include "report/view.h"
+#include "symbol/allocator.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ struct matcher {
 	unsigned char *strings; /* by string of the profile: untried, no or yes */
 	unsigned char *entries; /* by entry, the same */
 	bool matched; /* there was any match */
+	bool cut;     /* there were, but only in frames that no stack shows */
 };
 
 static bool matcher_start(struct matcher *matcher, const struct cairn_view *view, const char *option, const char *text,
@@ -102,21 +104,56 @@ static void drop_frames(struct cairn_view *view, struct matcher *drop, struct ma
 
 enum { neutral, focused, ignored };
 
-/* The effect of each location on the stacks that contain it. */
-static unsigned char *judge_locations(struct cairn_view *view, struct matcher *focus, struct matcher *ignore)
+/* The effect of each slot on the stacks that contain it. */
+static unsigned char *judge_slots(struct cairn_view *view, struct matcher *focus, struct matcher *ignore)
 {
-	if (!focus->pattern && !ignore->pattern)
-		return NULL;
-	unsigned char *verdicts = cairn_array_zero(view->profile->location_count, 1);
+	unsigned char *verdicts = cairn_array_zero(view->slot_count, 1);
 	for (size_t location = 0; location < view->profile->location_count; location++)
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++) {
 			bool wanted = !focus->pattern || match_frame(focus, location, slot);
 			if (ignore->pattern && match_frame(ignore, location, slot))
-				verdicts[location] = ignored;
-			else if (wanted && verdicts[location] == neutral)
-				verdicts[location] = focused;
+				verdicts[slot] = ignored;
+			else if (wanted)
+				verdicts[slot] = focused;
 		}
 	return verdicts;
+}
+
+/* Whether the frames that the view shows of a stack pass: those of the allocator at its end, which cairn_view_stack cuts off, are not
+ * looked at, unless there are no others. */
+static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts)
+{
+	const struct cairn_sample *at = &view->profile->samples[sample];
+	size_t count = 0;
+	bool seen[ignored + 1] = {false};
+	unsigned char cut = neutral;
+	for (uint32_t d = 0; d < at->depth; d++) {
+		uint32_t location = view->profile->stacks[at->stack + d];
+		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++)
+			if (cairn_allocator_cuts(view->slots[slot].allocator, count)) {
+				cut = verdicts[slot];
+				count = seen[focused] = seen[ignored] = 0;
+			} else {
+				seen[verdicts[slot]] = true;
+				count++;
+			}
+	}
+	return count ? seen[focused] && !seen[ignored] : cut == focused;
+}
+
+/* Keeps the samples whose stacks contain what FOCUS matches and nothing that IGNORE does. */
+static void keep_stacks(struct cairn_view *view, struct matcher *focus, struct matcher *ignore)
+{
+	size_t kept = 0;
+	if (!focus->pattern && !ignore->pattern)
+		return;
+	unsigned char *verdicts = judge_slots(view, focus, ignore);
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (stack_passes(view, view->samples[i], verdicts))
+			view->samples[kept++] = view->samples[i];
+	view->sample_count = kept;
+	focus->cut = kept == 0 && focus->matched && !ignore->pattern;
+	free(verdicts);
 }
 
 static void mark_roots(struct cairn_view *view, struct matcher *from)
@@ -129,34 +166,19 @@ static void mark_roots(struct cairn_view *view, struct matcher *from)
 			view->slots[slot].root = match_frame(from, location, slot);
 }
 
-static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts)
-{
-	const struct cairn_sample *at = &view->profile->samples[sample];
-	bool found = false;
-	for (uint32_t d = 0; d < at->depth; d++) {
-		unsigned char verdict = verdicts[view->profile->stacks[at->stack + d]];
-		if (verdict == ignored)
-			return false;
-		found |= verdict == focused;
-	}
-	return found;
-}
-
 struct filters {
 	struct matcher focus, ignore, hide, show, show_from, exclude, retain;
 	struct cairn_label_filter *tag_focus, *tag_ignore;
 	bool tag_focus_matched;
 };
 
-static void keep_samples(struct cairn_view *view, struct filters *filters, const unsigned char *verdicts)
+static void keep_samples(struct cairn_view *view, struct filters *filters)
 {
-	bool frames = verdicts || filters->hide.pattern || filters->show.pattern || filters->show_from.pattern ||
-		      filters->exclude.pattern || filters->retain.pattern;
+	bool frames = filters->focus.pattern || filters->ignore.pattern || filters->hide.pattern || filters->show.pattern ||
+		      filters->show_from.pattern || filters->exclude.pattern || filters->retain.pattern;
 	size_t kept = 0;
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth = 1;
-		if (verdicts && !stack_passes(view, view->samples[i], verdicts))
-			continue;
 		if (frames)
 			cairn_view_stack(view, i, &depth);
 		bool tagged = !filters->tag_focus || cairn_label_filter_match(filters->tag_focus, view, i);
@@ -215,6 +237,9 @@ static bool explain_nothing(const struct cairn_view *view, const struct filters 
 			return cairn_fail(error,
 					  "--%s '%s' matches no function, file or module of the profile; 'cairn top' lists the functions",
 					  wanted[i].option, wanted[i].text);
+	if (filters->focus.cut)
+		return cairn_fail(error, "--focus '%s' matches only frames of the allocator, which are removed; --all-frames keeps them",
+				  options->focus);
 	if (filters->tag_focus && !filters->tag_focus_matched)
 		return cairn_fail(error, "--tagfocus '%s' matches no label of the profile; 'cairn tags' lists them", options->tag_focus);
 	return cairn_fail(error, "the filters leave no stack; remove one of them");
@@ -227,11 +252,10 @@ bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error)
 	bool good = start(&filters, view, error);
 	if (good) {
 		drop_frames(view, &filters.exclude, &filters.retain, match_name);
-		unsigned char *verdicts = judge_locations(view, &filters.focus, &filters.ignore);
+		keep_stacks(view, &filters.focus, &filters.ignore);
 		drop_frames(view, &filters.hide, &filters.show, match_frame);
 		mark_roots(view, &filters.show_from);
-		keep_samples(view, &filters, verdicts);
-		free(verdicts);
+		keep_samples(view, &filters);
 		good = view->sample_count > 0 || before == 0 || explain_nothing(view, &filters, error);
 	}
 	end(&filters);

@@ -4,6 +4,8 @@
 
 #include "base/utf8.h"
 
+#include <assert.h>
+
 static const char *const kinds[] = {
 	[CAIRN_PROFILE_HEAP] = "heap",
 	[CAIRN_PROFILE_GROWTH] = "growth",
@@ -11,6 +13,7 @@ static const char *const kinds[] = {
 	[CAIRN_PROFILE_CONTENTION] = "contention",
 	[CAIRN_PROFILE_OTHER] = "other",
 };
+static_assert(sizeof kinds / sizeof *kinds == CAIRN_PROFILE_OTHER + 1, "every kind has a name");
 
 /* Writes BEFORE, the string with number ID, and AFTER. */
 static void write_text(const struct cairn_profile *profile, const char *before, uint32_t id, const char *after, struct cairn_buffer *out)

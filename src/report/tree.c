@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -375,6 +376,7 @@ void cairn_tree_free(struct cairn_tree *tree)
 
 struct cairn_bytes cairn_tree_name(const struct cairn_tree *tree, uint32_t node)
 {
+	assert(node < tree->count);
 	uint32_t entry = tree->nodes[node].entry;
 	return entry == CAIRN_NONE ? cairn_bytes_of("root") : cairn_view_name(tree->view, entry);
 }

@@ -300,6 +300,7 @@ void cairn_view_free(struct cairn_view *view)
 
 const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth)
 {
+	assert(sample < view->sample_count);
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
 	const struct cairn_slot *cut = NULL;

@@ -12,6 +12,7 @@
 #include "profile/spread.h"
 #include "report/filter.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct cairn_view;
@@ -115,12 +116,14 @@ static inline const uint32_t *cairn_view_locations(const struct cairn_view *view
 
 static inline double cairn_view_value(const struct cairn_view *view, size_t sample)
 {
+	assert(sample < view->sample_count);
 	return view->profile->values[(size_t)view->samples[sample] * view->profile->value_count + view->value];
 }
 
 /* The number of objects in it; 0 if the profile does not say. */
 static inline double cairn_view_objects(const struct cairn_view *view, size_t sample)
 {
+	assert(sample < view->sample_count);
 	const struct cairn_profile *profile = view->profile;
 	return view->objects == CAIRN_NONE ? 0 : profile->values[(size_t)view->samples[sample] * profile->value_count + view->objects];
 }
@@ -128,6 +131,7 @@ static inline double cairn_view_objects(const struct cairn_view *view, size_t sa
 /* The base that was subtracted to get the value. */
 static inline double cairn_view_base(const struct cairn_view *view, size_t sample)
 {
+	assert(sample < view->sample_count);
 	return cairn_profile_base(view->profile, view->samples[sample], view->value);
 }
 
@@ -146,6 +150,7 @@ static inline bool cairn_view_is_noise(const struct cairn_view *view, double val
 
 static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, uint32_t entry)
 {
+	assert(entry < view->entry_count);
 	return cairn_strings_bytes(&view->names, view->entries[entry].name);
 }
 

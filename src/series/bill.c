@@ -516,6 +516,7 @@ const char *cairn_bill_key(enum cairn_bill_line line)
 
 const char *cairn_bill_name(enum cairn_bill_line line)
 {
+	assert(line < CAIRN_BILL_LINES);
 	return names[line].name;
 }
 

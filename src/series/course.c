@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,7 @@ static void tabulate_factors(struct cairn_courses *courses)
 
 void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count)
 {
+	assert(count <= CAIRN_COURSE_POINTS);
 	*courses = (struct cairn_courses){.count = count};
 	for (size_t i = 0; i < count; i++) {
 		courses->hours[i] = hours[i];

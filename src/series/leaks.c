@@ -80,15 +80,22 @@ static void judge_path(void *context, size_t path, unsigned worker)
 	leak->evidence = judge(work, workspace, workspace->values, work->ages ? &work->ages[path] : NULL, work->comparisons, &leak->trend);
 }
 
+/* Of what the view shows, as the rows are. */
 static void judge_total(struct work *work)
 {
 	const struct cairn_series *series = work->series;
+	const struct cairn_series_paths *paths = &work->leaks->paths;
 	struct workspace *workspace = &work->workspaces[0];
+	bool *shown = cairn_array_zero(series->profile.sample_count, sizeof *shown);
+	for (size_t r = 0; r < paths->first[work->leaks->path_count]; r++)
+		shown[paths->rows[r]] = true;
 	memset(workspace->values, 0, series->point_count * sizeof *workspace->values);
 	for (size_t c = 0; c < series->cell_count; c++) {
 		const struct cairn_series_cell *cell = &series->cells[c];
-		cairn_series_value_add(&workspace->values[cell->point], cell);
+		if (shown[cell->row])
+			cairn_series_value_add(&workspace->values[cell->point], cell);
 	}
+	free(shown);
 	work->leaks->now = workspace->values[series->point_count - 1];
 	struct cairn_ages *ages = work->ages ? cairn_array_zero(1, sizeof *ages) : NULL;
 	for (size_t path = 0; ages && path < work->leaks->path_count; path++)

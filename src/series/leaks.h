@@ -66,4 +66,11 @@ static inline size_t cairn_leak_depth(const struct cairn_leaks *leaks, const str
 	return leaks->paths.paths.items[leak->path].depth - leak->above;
 }
 
+/* The name of the frame that LEAK is about; a path without any has none of its own. */
+static inline struct cairn_bytes cairn_leak_title(const struct cairn_leaks *leaks, const struct cairn_view *view,
+						  const struct cairn_leak *leak)
+{
+	return cairn_leak_depth(leaks, leak) ? cairn_leak_name(leaks, view, leak, 0) : cairn_bytes_of("[no stack]");
+}
+
 #endif

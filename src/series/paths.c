@@ -7,13 +7,33 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The path of each row; CAIRN_NONE for rows that the view leaves out. */
-static uint32_t *find_paths(struct cairn_paths *paths, struct cairn_view *view, size_t row_count)
+static bool ever_held(const struct cairn_series *series, uint32_t row)
 {
-	uint32_t *path_of = cairn_array_zero(row_count, sizeof *path_of);
-	memset(path_of, 0xff, row_count * sizeof *path_of);
+	for (size_t c = series->first[row]; c < series->first[row + 1]; c++)
+		if (series->cells[c].value != 0)
+			return true;
+	return false;
+}
+
+/* Whether rows that never held anything are left out: stacks that jemalloc lists for what they once allocated (prof_accum) have no course
+ * to judge. Where lifetimes are known, such stacks say how long objects live, and stay. */
+static bool leaves_out_empty(const struct cairn_series *series, const struct cairn_view *view)
+{
+	for (size_t i = 0; i < view->sample_count && !(series->lives.seconds > 0); i++)
+		if (ever_held(series, view->samples[i]))
+			return true;
+	return false;
+}
+
+/* The path of each row; CAIRN_NONE for rows that are left out. */
+static uint32_t *find_paths(struct cairn_paths *paths, const struct cairn_series *series, struct cairn_view *view, size_t row_count)
+{
+	uint32_t *path_of = cairn_array_none(row_count);
+	bool filled = leaves_out_empty(series, view);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
+		if (filled && !ever_held(series, view->samples[i]))
+			continue;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		path_of[view->samples[i]] = cairn_paths_add(paths, stack, depth);
 	}
@@ -24,7 +44,7 @@ void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cair
 {
 	*paths = (struct cairn_series_paths){.series = series};
 	size_t row_count = series->profile.sample_count;
-	uint32_t *path_of = find_paths(&paths->paths, view, row_count);
+	uint32_t *path_of = find_paths(&paths->paths, series, view, row_count);
 	size_t count = paths->paths.count;
 	paths->first = cairn_array_zero(count + 2, sizeof *paths->first);
 	paths->rows = cairn_array_zero(row_count, sizeof *paths->rows);

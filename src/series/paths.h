@@ -9,6 +9,8 @@
 #include "series/course.h"
 #include "series/series.h"
 
+#include <assert.h>
+
 struct cairn_series_paths {
 	const struct cairn_series *series; /* borrowed */
 	struct cairn_paths paths;
@@ -38,7 +40,8 @@ struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values
 /* The 95 % confidence interval of a value; both ends are NAN if it is unknown. */
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value);
 
-/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; rows that it leaves out have no path. */
+/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them. Rows that the view leaves out have no path; nor
+ * have rows that held nothing at any point, unless lifetimes are known. */
 void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view);
 void cairn_series_paths_free(struct cairn_series_paths *paths);
 
@@ -52,6 +55,7 @@ struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *path
 /* When POINT was taken, in hours after the first. */
 static inline double cairn_series_hours(const struct cairn_series *series, size_t point)
 {
+	assert(point < series->point_count);
 	return (double)(series->points[point].origin.time_ns - series->points[0].origin.time_ns) / CAIRN_HOUR_NS;
 }
 

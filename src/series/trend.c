@@ -10,6 +10,7 @@
 #include "series/rhythm.h"
 #include "series/swing.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ enum { points_least = 3, points_to_count = 5 };
 const char *cairn_verdict_name(enum cairn_verdict verdict)
 {
 	static const char *const names[] = {"growing", "filling", "stopped", "steady", "wandering", "sawtooth", "shrinking", "too early"};
+	static_assert(sizeof names / sizeof *names == CAIRN_TOO_EARLY + 1, "every verdict has a name");
 	return names[verdict];
 }
 
@@ -683,10 +685,16 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	const struct cairn_trend_clock *clock = judge->clock;
 	double picked[CAIRN_COURSE_POINTS];
 	size_t count = clock->count;
+	assert(count <= CAIRN_COURSE_POINTS);
 	for (size_t i = 0; i < count; i++)
 		picked[i] = values[clock->pick[i]];
 	/* Points before the first sample of a path are ignored: its appearance is not growth. */
 	size_t first = first_sample(picked, 0, count);
+	if (first == count && count >= points_least) {
+		/* It never held anything. Growth too small to be sampled is not ruled out: only the prior odds remain. */
+		*trend = (struct cairn_trend){.verdict = CAIRN_STEADY, .confidence = 1 - 1 / rest_odds};
+		return;
+	}
 	if (too_few(trend, clock, first))
 		return;
 	unit.amount = fmax(unit.amount, 1e-9);

@@ -86,7 +86,7 @@ static void write_growing(const struct cairn_leaks *leaks, const struct cairn_vi
 {
 	char rate[32], sure[32];
 	const struct cairn_leak *first = &leaks->rows[0];
-	struct cairn_bytes name = cairn_leak_depth(leaks, first) ? cairn_leak_name(leaks, view, first, 0) : cairn_bytes_of("[no stack]");
+	struct cairn_bytes name = cairn_leak_title(leaks, view, first);
 	cairn_buffer_append(out, name.data, name.length);
 	if (leaks->growing > 1)
 		cairn_buffer_format(out, " and %zu other call path%s", leaks->growing - 1, leaks->growing == 2 ? "" : "s");

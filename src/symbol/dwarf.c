@@ -21,10 +21,20 @@ static const char *const section_names[] = {
 };
 static_assert(sizeof section_names / sizeof *section_names == CAIRN_DWARF_SECTIONS, "every section has a name");
 
+/* Whether there may be a function at address 0. A segment that is loaded there from the start of the file has the ELF header there, even if
+ * it is executable, as linkers make it that do not keep code apart from the rest. */
+static bool is_zero_code(const struct cairn_elf *elf)
+{
+	for (size_t i = 0; i < elf->segment_count; i++)
+		if (elf->segments[i].address == 0 && elf->segments[i].offset == 0 && elf->segments[i].memory_size > 0)
+			return false;
+	return elf->type == ET_REL || cairn_elf_is_code(elf, 0);
+}
+
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split)
 {
 	*dwarf = (struct cairn_dwarf){.elf = elf, .layout = elf->layout, .split = split};
-	dwarf->zero_is_code = elf->type == ET_REL || cairn_elf_is_code(elf, 0);
+	dwarf->zero_is_code = is_zero_code(elf);
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "%s%s", section_names[i], split ? ".dwo" : "");

@@ -361,18 +361,30 @@ struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const ch
 {
 	struct cairn_elf_section *section = cairn_elf_section(elf, table);
 	if (!section || section->link >= elf->section_count)
-		return (struct cairn_elf_symbols){{"", 0}, {"", 0}, elf, NULL};
-	return (struct cairn_elf_symbols){contents(section), string_table(contents(&elf->sections[section->link])), elf,
-		elf->machine == EM_PPC64 ? cairn_elf_section(elf, ".opd") : NULL};
+		return (struct cairn_elf_symbols){.entries = {"", 0}, .names = {"", 0}, .elf = elf};
+	struct cairn_elf_symbols symbols = {.entries = contents(section),
+					    .names = string_table(contents(&elf->sections[section->link])),
+					    .elf = elf,
+					    .descriptors = elf->machine == EM_PPC64 ? cairn_elf_section(elf, ".opd") : NULL};
+	for (size_t i = 0; symbols.descriptors && i < elf->section_count && i < SHN_LORESERVE; i++) {
+		if (!(elf->sections[i].flags & SHF_EXECINSTR))
+			continue;
+		if (symbols.code_count == CAIRN_ELF_CODE_SECTIONS) {
+			symbols.code_count = 0;
+			break;
+		}
+		symbols.code[symbols.code_count++] = (uint16_t)i;
+	}
+	return symbols;
 }
 
 /* The index of the code section that contains ADDRESS. */
-static uint16_t section_around(const struct cairn_elf *elf, uint64_t address)
+static uint16_t section_around(const struct cairn_elf_symbols *symbols, uint64_t address)
 {
-	for (size_t i = 0; i < elf->section_count && i < SHN_LORESERVE; i++) {
-		const struct cairn_elf_section *section = &elf->sections[i];
-		if ((section->flags & SHF_EXECINSTR) && address >= section->address && address - section->address < section->size)
-			return (uint16_t)i;
+	for (size_t i = 0; i < symbols->code_count; i++) {
+		const struct cairn_elf_section *section = &symbols->elf->sections[symbols->code[i]];
+		if (address >= section->address && address - section->address < section->size)
+			return symbols->code[i];
 	}
 	return SHN_ABS;
 }
@@ -389,7 +401,7 @@ static void find_code(const struct cairn_elf_symbols *symbols, Elf64_Sym *entry)
 	struct cairn_cursor in = cairn_layout_cursor(symbols->elf->layout, descriptors->bytes);
 	cairn_cursor_skip(&in, entry->st_value - descriptors->address);
 	entry->st_value = cairn_cursor_u64(&in);
-	entry->st_shndx = section_around(symbols->elf, entry->st_value);
+	entry->st_shndx = entry->st_size ? SHN_ABS : section_around(symbols, entry->st_value); /* which limits those without a size */
 }
 
 bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol)

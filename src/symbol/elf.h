@@ -108,12 +108,17 @@ struct cairn_elf_symbol {
 	uint16_t section; /* index of its section, or SHN_ABS and the like */
 };
 
+/* Linked programs have a few. */
+enum { CAIRN_ELF_CODE_SECTIONS = 64 };
+
 /* Iterates over the defined symbols of ".symtab" or ".dynsym" in file order. */
 struct cairn_elf_symbols {
 	struct cairn_bytes entries;
 	struct cairn_bytes names;
 	const struct cairn_elf *elf;
 	const struct cairn_elf_section *descriptors; /* .opd of 64-bit PowerPC, where functions' symbols point to descriptors; else NULL */
+	uint16_t code[CAIRN_ELF_CODE_SECTIONS]; /* if there are descriptors: the sections that have code, */
+	size_t code_count;			/* none if they are too many */
 };
 struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const char *table);
 bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol);

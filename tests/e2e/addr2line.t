@@ -26,6 +26,8 @@ for options in '' -f -i -a -p -s '-f -i' '-a -f -p' '-a -f -i -p -s' '-f -C' '-a
 done
 same -e a.out -f "${addresses[0]}"
 same -f -j .text $(printf '%x ' $((0x${addresses[0]} - 0x$text)) $((0x${addresses[1]} - 0x$text)))
+same -a -f -j .text $(printf '%x ' $((0x${addresses[0]} - 0x$text)) $((0x${addresses[1]} - 0x$text)))
+same -a -f -j .init 0 1 100 200 1000 # beyond its end there is nothing
 is "$("$cairn" addr2line -f -i -a <list)" "$(gnu -f -i -a <list)" 'addresses from a file on standard input'
 is "$(cat list | "$cairn" addr2line -f -i)" "$(gnu -f -i <list)" 'from a pipe'
 is "$(printf '%s' "${addresses[0]}" | "$cairn" addr2line)" "$(gnu "${addresses[0]}")" 'a last line without an end'
@@ -160,6 +162,24 @@ like "$("$cairn" addr2line -j .nothing 1 2>&1)" '*no section .nothing*' 'a secti
 is $? 1 'an unknown option: exit code 1'
 like "$("$cairn" addr2line --help)" '*--exe FILE*' '--help'
 like "$("$cairn" addr2line -v)" '*cairn*' '--version'
+
+# A file of 32 bits has addresses of eight digits
+printf '.globl _start\n_start: nop\nret\n' >narrow.s
+as --32 -g -o narrow.o narrow.s && ld -m elf_i386 -o narrow narrow.o || broken 'the program of 32 bits could not be linked'
+same -a -f -e narrow "$(nm narrow | sed -n 's/ T _start//p')" 1234 ffffffff
+
+# Code that the linker removed is at address 0 in DWARF. So is the ELF header, which may be in the same segment as code.
+cat >removed.c <<'C'
+int x;
+#define R(a) x = x * a + a; if (x == a) x ^= a * 7;
+#define R8(a) R(a##1) R(a##2) R(a##3) R(a##4) R(a##5) R(a##6) R(a##7) R(a##8)
+#define R64(a) R8(a##1) R8(a##2) R8(a##3) R8(a##4) R8(a##5) R8(a##6) R8(a##7) R8(a##8)
+int kept(int a) { return a * 3 + x; }
+int main(int count, char **words) { return kept(count) + !words; }
+void removed(void) { R64(1) R64(2) R64(3) R64(4) R64(5) }
+C
+gcc -g -O1 -fno-inline -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code removed.c -o removed || broken 'the sample could not be linked'
+is "$("$cairn" addr2line -f -s -e removed "$(nm removed | sed -n 's/ T main//p')" | head -n 1)" main 'a function that was removed does not name another'
 
 # Symbols without a size, as hand-written assembly has them, reach to the next symbol or to the end of their section.
 cat >sizeless.s <<'S'

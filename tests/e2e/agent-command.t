@@ -39,14 +39,37 @@ like "$("$cairn" watch --once --folder "$scratch/by-port" "${url_live#http://}" 
 (cd "$scratch" && cp "$name" localhost:1 && "$cairn" top localhost:1 2>&1) | grep -q zmalloc
 ok $? "a file of such a name is a file"
 like "$("$cairn" top "$scratch/my.heap" 2>/dev/null)" "*zmalloc*" "a snapshot with its trailer is a dump like any other"
-holds "gdump on" "$cairn" gdump "$pid_live" on
+like "$("$cairn" gdump "$pid_live" on)" "$pid_live: jemalloc writes a dump at each new high of memory in use" "gdump on"
 is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"
-holds "gdump off" "$cairn" gdump "$pid_live" off
+like "$("$cairn" gdump "$pid_live" off)" "$pid_live: no more dumps are written at new highs" "gdump off"
 like "$("$cairn" reset --period 64K "$pid_live")" "*discarded*" "reset says what is lost"
 like "$("$cairn" status "$pid_live")" "*reset at: 2*period: 65536*" "and sets the period"
 like "$("$cairn" deactivate "$pid_live")" "*sampling stopped*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
 fails "no process 4194999" status 4194999
+
+# On glibc's malloc, where Cairn's engine samples.
+mkdir "$scratch/glibc"
+(cd "$scratch/glibc" && LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true exec python3 -c 'import os, time
+while not os.path.exists("go"): time.sleep(0.05)
+kept = [b"x" * 100000 for i in range(300)]
+time.sleep(900)') &
+glibc=$!
+children+=($glibc)
+wait_for 20 has_agent $glibc
+like "$("$cairn" gdump $glibc on)" "$glibc: the agent writes DATE.gdump.heap to its working folder at new highs of live memory, and keeps *limits" \
+	"gdump says what the agent does"
+touch "$scratch/glibc/go"
+has_high() { ls "$scratch"/glibc/*.gdump.heap; }
+wait_for 20 has_high
+ok $? "and it does"
+like "$("$cairn" gdump $glibc off)" "$glibc: no more dumps are written at new highs" "gdump off"
+fails "the process does not use jemalloc; 'cairn rss PID' breaks down its memory" stats $glibc
+fails "--period takes a size from 1 to 1T, such as 512K, not '0'" reset --period 0 $glibc
+"$cairn" detach $glibc >/dev/null
+fails "If it was detached, or is an idle forked child, 'cairn attach $glibc' starts it" status $glibc
+holds "which is so" "$cairn" attach -q $glibc
+kill $glibc
 fails "gives it one now, or start it with" status $$
 CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sleep 60 &
 children+=($!)

@@ -12,7 +12,7 @@ for kind in "${!waits[@]}"; do
 	start "wait$kind" 0 one "$kind"
 	wait_for 4 waits_in "${numbers[kind]}"
 	said=$(attach "$pid" 2>&1)
-	like "$said" "$pid: attached, sampling*held for * ms" "a process that waits in ${waits[kind]} is attached to"
+	like "$said" "$pid: attached, sampling with engine cairn*held for * ms" "a process that waits in ${waits[kind]} is attached to"
 	detach "$pid" >/dev/null && attach -q "$pid" && detach "$pid" >/dev/null
 	ok $? "left, attached to again and left"
 	is "$(number "$scratch/wait$kind" 8) $(number "$scratch/wait$kind" $((16 + 8 * kind)))" "0 0" "and ${waits[kind]} has not returned"

@@ -34,7 +34,7 @@ wait_for 30 emptied
 for row in 'a 4' 'b 1'; do
 	is "$("$cairn" fleet services --store "$store" --tenant "${row% *}" --from 1789000000 --json | field_of 'sum(s["snapshots"] for s in r["services"])')" "${row#* }" "tenant ${row% *} sees its own snapshots"
 done
-like "$("$cairn" fleet services --store "$store" --from 1789000000 2>&1)" '*nothing like that*' 'and whoever is no tenant sees none'
+like "$("$cairn" fleet services --store "$store" --from 1789000000 2>&1)" '*the store is empty*--tenant NAME*' 'and whoever is no tenant sees none'
 is "$(count 'SELECT count(DISTINCT tenant) || " " || count(*) FROM processes') $(count 'SELECT count(*) FROM stacks') $(count 'SELECT count(*) FROM frames')" \
 	"2 2 $(($(count 'SELECT count(DISTINCT stack) FROM samples'))) $(count 'SELECT count(DISTINCT frame) FROM frames')" 'no row is shared between them'
 authorization=()

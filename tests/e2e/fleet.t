@@ -40,7 +40,7 @@ done
 holds 'init' "$cairn" store init "$store"
 holds 'and again: the tables stay' "$cairn" store init -q "$store"
 is "$(stat -c %a "$scratch/fleet.db")" 600 'the file is its owner'\''s alone'
-like "$("$cairn" fleet services --store "$store" 2>&1)" '*the store has nothing like that*' 'an empty store'
+like "$("$cairn" fleet services --store "$store" 2>&1)" '*the store is empty*' 'an empty store'
 
 for i in 1 2 3; do
 	python3 tests/e2e/make-series.py "$scratch/old$i" healthy "$i" 24
@@ -200,7 +200,7 @@ is "$(status -H 'Authorization: Bearer secret-on' "$url/metrics")" 401 'nor with
 send only-a 1 "$last"
 wait_for 60 emptied
 is "$(fleet services --tenant tenant-a --json | field 'sum(s["instances"] for s in r["services"])')" 1 'a tenant sees its own'
-like "$(fleet services --tenant tenant-b 2>&1)" '*nothing like that*' 'and another does not'
+like "$(fleet services --tenant tenant-b 2>&1)" '*nothing of this tenant*' 'and another does not'
 kill "$collector"; wait "$collector" 2>/dev/null
 like "$("$cairn" collect --store "$store" --listen 0.0.0.0:4920 --spool "$scratch/spool" 2>&1)" '*loopback*token*' 'without tokens, on loopback only'
 authorization=()

@@ -15,7 +15,14 @@ for page in $(grep -oE 'doc/[a-z-]+\.md' <<<"$named" | sort -u); do
 	[ -s "$placed/share/doc/cairn/${page#doc/}" ] || missing+="$page "
 done
 is "$missing" '' "the pages that the help names are installed: $(grep -oE 'doc/[a-z-]+\.md' <<<"$named" | sort -u | tr '\n' ' ')"
-is "$(cd doc && ls ./*.md)" "$(cd "$placed/share/doc/cairn" && ls ./*.md | grep -v README)" 'and so are the others'
+is "$(cd doc && ls ./*.md)" "$(cd "$placed/share/doc/cairn" && ls ./*.md)" 'and so are the others'
+dead=
+for page in "$placed"/share/doc/cairn/*.md; do
+	for link in $(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/[)#]$//'); do
+		[ -s "${page%/*}/$link" ] || dead+="${page##*/}: $link "
+	done
+done
+is "$dead" '' 'and no link in them is dead'
 for name in jeprof flamegraph.pl addr2line; do
 	like "$("$placed/libexec/cairn/$name" --help 2>&1)" "*$name*usage: *" "$name by its old name"
 done

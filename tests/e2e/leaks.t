@@ -175,7 +175,12 @@ like "$(cat "$scratch/said")" '*at least 3*' 'and it says so'
 mkdir "$scratch/builds" "$scratch/kept" "$scratch/v1" "$scratch/v2"
 for level in 1 2; do
 	cc -O$level -g -Wl,--build-id -pthread examples/leaky/leaky.c -o "$scratch/v$level/replaced" -ljemalloc
-	LD_PRELOAD=$library CAIRN_CONF=dumps:$scratch/builds,time:400ms,distance:100ms MALLOC_CONF=prof:true,lg_prof_sample:15 "$scratch/v$level/replaced" 4 >/dev/null 2>&1
+	LD_PRELOAD=$library CAIRN_CONF=dumps:$scratch/builds,time:400ms,distance:100ms MALLOC_CONF=prof:true,lg_prof_sample:15 "$scratch/v$level/replaced" 900 >/dev/null 2>&1 &
+	live=$!
+	children+=($live)
+	wait_for 30 sh -c "[ \$(ls '$scratch/builds' | grep -c 'heap$') -ge $((10 * level)) ]"
+	kill -9 $live # while it leaks: it does not on its way out, however long that takes
+	wait $live 2>/dev/null
 	id=$(readelf -n "$scratch/v$level/replaced" | awk '/Build ID/ {print $3}')
 	mkdir -p "$scratch/kept/${id::2}" && cp "$scratch/v$level/replaced" "$scratch/kept/${id::2}/${id:2}.debug"
 done

@@ -6,14 +6,14 @@ NOTHING, CODE, STRINGS, SYMBOLS = 0, 1, 3, 2
 BASE, SIZE = 0x1000, 0x40000
 
 
-def elf(path, sections):
+def elf(path, sections, machine=62):
     """SECTIONS: (name, type, address, link, data); they are numbered from 1."""
     sections = [("", NOTHING, 0, 0, b"")] + sections + [(".shstrtab", STRINGS, 0, 0, None)]
     names, places = b"", []
     for section in sections:
         places.append(len(names))
         names += section[0].encode() + b"\0"
-    out, headers = bytearray(64 + 56), b""
+    out, headers = bytearray(64 + 56), bytearray()
     for place, (name, kind, address, link, data) in zip(places, sections):
         data = names if data is None else data
         flags = 6 if name == ".text" else 0
@@ -22,7 +22,7 @@ def elf(path, sections):
     table = len(out)
     out += headers
     ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
-    out[:64] = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, BASE, 64, table, 0, 64, 56, 1, 64, len(sections), len(sections) - 1)
+    out[:64] = ident + struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, BASE, 64, table, 0, 64, 56, 1, 64, len(sections), len(sections) - 1)
     out[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(out), BASE + SIZE, 4096)
     open(path, "wb").write(out)
 
@@ -103,3 +103,9 @@ elf(folder + "split-in-itself", [
     (".debug_info.dwo", CODE, 0, 0, b"".join(entry(b"", 1 << 32 | i) for i in range(60000))),
     (".debug_abbrev.dwo", CODE, 0, 0, parts),
 ])
+
+# 64-bit PowerPC: a million functions without a size, whose descriptor points nowhere, and very many sections to look for that in
+descriptors = struct.pack("<QQQ", 2 * SIZE, 0, 0)
+functions = struct.pack("<IBBHQQ", 1, 0x12, 0, 4, 4 * SIZE, 0) * 1000000
+elf(folder + "descriptors", [text, (".symtab", SYMBOLS, 0, 3, functions), (".strtab", STRINGS, 0, 0, b"\0f\0"), (".opd", CODE, 4 * SIZE, 0, descriptors)] +
+    [("", CODE, 0, 0, b"")] * 64000, machine=21)

@@ -46,7 +46,7 @@ is "$?" 0 "$name: it answers"
 here+=('s|^jeprof |printf "top\\nquit\\n" >keys; script -qec "jeprof --seconds=1 |' 's|/debug/mem$|/debug/mem" /dev/null <keys|')
 page 'jeprof ./target/debug/databend-query http://localhost:8080/debug/mem'
 said=$(sed 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g' <<<"$said" | # without what is drawn over: the progress
-	grep -vxE 'top|quit') # nor what the terminal showed of the keys before somebody read them
+	grep -vxE '([0-9]+ s, [0-9.]+ [KMG]?i?B)?(top|quit)') # nor what the terminal showed of the keys before somebody read them
 like "$said" "*Using local file ./target/debug/databend-query.
 Gathering CPU profile from http://localhost:$port/debug/mem/pprof/profile?seconds=1 for 1 seconds to*$HOME/jeprof/databend-query.[0-9]*.localhost
 Be patient...

@@ -53,6 +53,27 @@ holds 'timeline --tagignore thread=main: the leak' says "list($layers) == ['zmal
 is $? 1 'a label that no dump has is an error'
 like "$(cat "$scratch/said")" "*--tagfocus 'thread=nobody' matches no label*" 'which says so'
 
+# A stack that never held a byte is no call path of the series.
+holds 'leaks judges what held something' says '[r["name"] for r in D["rows"]] == ["zmalloc", "steady"] and "too early" not in str(D)' leaks
+holds 'and counts it' grep -q 'among 1 call paths"' <("$cairn" leaks --json --focus steady "$dumps" 2>/dev/null)
+holds 'timeline has a layer for it' says "sorted($layers) == ['steady', 'zmalloc'] and len(D['layers']) == 2" timeline
+holds 'where it is all there is, it is steady' says '[(r["name"], r["verdict"]) for r in D["rows"]] == [("parse", "steady")]' leaks --focus parse
+
+# With a filter, everything is about the stacks that it keeps.
+holds 'leaks --focus: the total and its verdict are those of the rows' \
+	says 'D["verdict"] == "steady" and D["bytes_per_hour"] == 0 and D["total"] == sum(r["now"] for r in D["rows"]) == D["rows"][0]["now"]' leaks --focus steady
+holds 'without it, those of the process' says 'D["verdict"] == "growing" and D["total"] == sum(r["now"] for r in D["rows"]) and len(D["rows"]) == 2' leaks
+like "$("$cairn" leaks --focus steady "$dumps" 2>/dev/null)" '*, 1.5 GiB now*' 'in text, too'
+
+# Options that make one profile of several have no meaning for a series.
+for command in leaks timeline; do
+	for option in --sum --normalize "--base $dumps/svc.42.0.m0.heap"; do
+		"$cairn" $command $option --json "$dumps" >"$scratch/out" 2>"$scratch/said"
+		is "$? $(cat "$scratch/said")" "2 cairn: 'cairn $command' compares the dumps of a series with each other; --base, --normalize and --sum work with 'cairn top'" \
+			"$command ${option%% *} is refused"
+	done
+done
+
 # The page of several dumps: what grows has the names of the page, and is chosen as the page is.
 holds 'a page of all dumps' page
 holds 'names what grows as it names functions' of_page '[g["name"] for g in G] == ["cache_put"] and all(g["name"] in P["functions"] for g in G)'
@@ -62,4 +83,27 @@ holds 'a page of one thread, by label' page --tagignore thread=worker
 holds 'has nothing that grows' of_page 'G == [] and "cache_put" not in P["functions"] and "steady" in P["functions"]'
 holds 'a page of the other' page --tagfocus thread=worker
 holds 'has the leak' of_page '[g["name"] for g in G] == ["cache_put"] and "steady" not in P["functions"]'
+
+# A call path without frames has a name wherever it is shown.
+python3 - "$scratch/bare" <<'P'
+import os, sys
+os.mkdir(sys.argv[1])
+for i in range(12):
+    path = f"{sys.argv[1]}/svc.42.{i}.m{i}.heap"
+    with open(path, "w") as out:
+        out.write("heap_v2/524288\n")
+        for stack, objects in ("@", 100 + 60 * i), ("@ 0x1002", 3000):
+            out.write(f"{stack}\n  t*: {objects}: {objects * 4096} [0: 0]\n")
+        out.write("\nMAPPED_LIBRARIES:\n")
+    os.utime(path, (1790000000 + 600 * i,) * 2)
+P
+dumps=$scratch/bare
+holds 'leaks names it' says '"[no stack] keeps growing" in D["summary"] and D["rows"][0]["name"] == "[no stack]"' leaks
+holds 'a page of it' page
+holds 'names it, too' of_page '[g["name"] for g in G] == ["[no stack]"]'
+
+# The formats' names are not followed by what they end with.
+printf 'main;a 5\n' >"$scratch/a.folded"
+"$cairn" top --sum "$scratch/dumps/svc.42.0.m0.heap" "$scratch/a.folded" >/dev/null 2>"$scratch/said"
+like "$(cat "$scratch/said")" '*profiles of two kinds cannot be put together: symbolized heap profile and folded text*' 'profiles of two kinds are refused'
 done_testing

@@ -471,6 +471,67 @@ is "$(get /api/processes | python3 -c 'import json, sys; print(sorted(p["process
 kill -INT $server
 wait $server
 
+# A dump that is read while it is written is no process of its own, and comes when it is whole.
+mkdir written
+python3 - <<'EOF'
+stacks = "".join("@ 0x%x 0x2001\n  t*: 1: 100 [0: 0]\n" % (4096 + i) for i in range(200))
+with open("whole", "w") as out:
+    out.write("heap_v2/1\n  t*: 200: 20000 [0: 0]\n" + stacks + "\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid 300\n# cairn executable /usr/bin/writer\n")
+    out.write("# cairn start 1700000000.0\n# cairn time 1700000500.0\n# cairn end\n")
+EOF
+serve written
+exec 8>written/slow.heap
+head -c 3000 whole >&8
+sleep 1.5 # several looks at the folder come in this time
+tail -c +3001 whole | head -c 2000 >&8
+sleep 1.5
+tail -c +5001 whole >&8
+exec 8>&-
+holds 'a dump that is written slowly is shown when it is whole' wait_for 30 dumps_are 1
+is "$(get /api/processes | python3 -c 'import json, sys; print([(p["program"], p["pid"], p["dumps"], p["total"]) for p in json.load(sys.stdin)["processes"]])')" \
+	"[('writer', 300, 1, 20000)]" 'and leaves nothing else behind'
+head -c 3000 whole >written/cut.heap
+touch -d '-1 hour' written/cut.heap
+holds 'one that is cut for good is shown as far as it goes' wait_for 30 entries '[1, 1]'
+kill -INT $server
+wait $server
+
+# More processes than there is room for: those that have ended, or have long written nothing, make room.
+mkdir many
+many() { # many FIRST LAST TIME: a dump each of processes of these numbers
+	python3 - "$@" <<'EOF'
+import os, sys
+first, last, time = map(int, sys.argv[1:])
+for pid in range(first, last + 1):
+    with open("many/.part", "w") as out:
+        out.write("heap_v2/1\n  t*: 1: 10 [0: 0]\n@ 0x1001 0x2001\n  t*: 1: 10 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid %d\n" % pid)
+        out.write("# cairn executable /usr/bin/many\n# cairn start 1700000000.0\n# cairn time %d.0\n# cairn end\n" % (time + pid))
+    os.rename("many/.part", "many/%d.heap" % pid)
+EOF
+}
+listed() { # listed: how many are listed, how many are not, and whether process $1 is among those that are
+	get /api/processes | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+print(len(r["processes"]), r["unlisted_processes"], int(sys.argv[1]) in [p["pid"] for p in r["processes"]])' "$1"
+}
+listed_is() { [ "$(listed "$1")" = "$2" ]; }
+many 1 260 1700000000
+serve many
+wait_for 6 listed_is 0 '256 4 False'
+is "$(listed 0)" '256 4 False' 'of 260 processes 256 are listed, and the page is told how many are not'
+many 301 301 1700000200
+wait_for 6 listed_is 301 '256 5 False'
+is "$(listed 301)" '256 5 False' 'those that go on make no room'
+many 302 302 1700007000
+wait_for 6 listed_is 302 '256 6 True'
+is "$(listed 302)" '256 6 True' 'one that has written nothing for an hour does'
+rm many/301.heap
+wait_for 6 listed_is 302 '256 5 True'
+is "$(listed 302)" '256 5 True' 'and what is no longer in the folder is forgotten'
+is "$(code /api/tree)" 200 'all of which leaves the others alone'
+kill -INT $server
+wait $server
+
 # A dump names source files; what is shown of them lies below --source-path, whatever the dump says.
 mkdir -p sourced code/src outside
 echo 'int inside;' >code/src/a.c

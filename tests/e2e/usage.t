@@ -43,7 +43,52 @@ told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" 
 told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" serve --store sqlite:nope.db
 [ ! -e nope.db ]
 ok $? 'no file was made'
+"$cairn" store init -q sqlite:empty.db
+told 1 "the store is empty; 'cairn collect' or 'cairn watch --push' fills it *" fleet services --store sqlite:empty.db
+told 1 "the store is empty; *" fleet leaks --store sqlite:empty.db --service api
+told 1 "the store has nothing of this tenant" fleet services --store sqlite:empty.db --tenant us
+told 2 'missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE' fleet services
+told 2 'missing STORE: *' fleet top
+told 2 'missing STORE: *' collect
+told 2 'cannot listen on 0.0.0.0:4921: not a loopback address; --tokens FILE says who may send there' \
+	collect --store sqlite:empty.db --spool spool --listen 0.0.0.0:4921
 
 # Operands.
+printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n' >a.heap
 told 2 'usage: cairn symbols push FILE... --to URL' symbols "$cairn"
+told 2 'missing --to URL, the collector, such as http://collector:4920' symbols push "$cairn"
+told 2 'a.heap: not a folder of dumps' gallery a.heap
+told 2 'takes one DIR, not 2: a folder of dumps' gallery . .
+told 2 'missing DIR: a folder of dumps' gallery
+told 2 'takes one PID, not 2: cairn attach \[options\] PID' attach 1 2
+told 2 'missing PID: cairn attach \[options\] PID' attach
+for command in detach status activate deactivate reset dump stats cpu; do
+	told 2 'takes one TARGET, not 2: a PID*' $command 1 2
+	told 2 'missing TARGET: a PID*' $command
+done
+
+# Commands that are none.
+for name in foo nothing -x --nothing x; do told 2 "no command '$name'; 'cairn help' lists them" $name; done
+while read -r name meant; do told 2 "no command '$name'; did you mean '$meant'?" $name; done <<'T'
+hepl help
+-v --version
+version --version
+--vresion --version
+--hlep --help
+tpo top
+flmae flame
+timelin timeline
+colect collect
+T
+
+# A dump without samples and without a memory map does not say whether addresses belong to files.
+"$cairn" doctor a.heap >out 2>&1
+like "$(cat out)" '*cannot tell *memory map *there are no addresses to look up, and no memory map*' 'doctor on an empty dump'
+
+# The commands in `cairn help` are in groups, that of starting first, and none is in two or in none.
+"$cairn" help >help
+like "$(sed -n 6,7p help)" '  run  *  attach  *' 'help begins with run and attach'
+is "$(sed -n '/^[a-z].*:$/p' help | wc -l) $(awk '/^[a-z].*:$/ { inside = 1 } /^  [a-z]/ && !inside { print } /^$/ { inside = 0 }' help)" '7 ' \
+	'every command is below one of the headings'
+is "$(sed -n 's/^  \([a-z0-9]*\) .*/\1/p' help | sort | uniq -d)" '' 'no command is there twice'
 done_testing

@@ -317,5 +317,6 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 const char *cairn_config_origin_name(enum cairn_config_origin origin)
 {
 	static const char *const names[] = {"default", "cairn_start", "file", "environment"};
+	static_assert(sizeof names / sizeof *names == CAIRN_CONFIG_ENVIRONMENT + 1, "every origin has a name");
 	return names[origin];
 }

@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { patience_seconds = 120, again_seconds = 1, poll_ms = 200, head_maximum = 16 << 10 };
+enum { patience_seconds = 120, profile_seconds_most = 3600, again_seconds = 1, poll_ms = 200, head_maximum = 16 << 10 };
 
 static int process_of(const struct cairn_request *request)
 {
@@ -142,7 +142,7 @@ static const char *known_type(struct cairn_bytes type)
 /* Header lines that are passed on as they are. */
 static void pass_header(struct cairn_response *response, struct cairn_bytes line)
 {
-	static const char *const names[] = {"ETag", "Content-Encoding", "Content-Disposition", "Content-Security-Policy", "Referrer-Policy",
+	static const char *const names[] = {"ETag", "X-Cairn-Dumps", "Content-Encoding", "Content-Disposition", "Content-Security-Policy", "Referrer-Policy",
 					    "Cross-Origin-Resource-Policy", "Cross-Origin-Opener-Policy"};
 	char value[400];
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -208,9 +208,21 @@ static bool start_child(struct cairn_call *call, int pid, struct cairn_error *er
 	return started;
 }
 
+int64_t cairn_forward_patience(const struct cairn_request *request)
+{
+	char text[16];
+	uint64_t seconds = 0;
+	struct cairn_bytes number;
+	if (cairn_query_get(request->query, "seconds", text, sizeof text)) {
+		number = cairn_bytes_of(text);
+		cairn_text_decimal(&number, &seconds);
+	}
+	return patience_seconds + (int64_t)(seconds < profile_seconds_most ? seconds : profile_seconds_most);
+}
+
 bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path)
 {
-	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;
+	int64_t end = cairn_clock_ns() + cairn_forward_patience(call->request) * CAIRN_SECOND_NS;
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
 	if (send_request(call, descriptor, path, end) && receive(call, descriptor, end))
 		return true;

@@ -15,6 +15,9 @@ bool cairn_forward_is_meant(const struct cairn_request *request);
  * the answer. False where nothing whole came back; there is no answer then. */
 bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path);
 
+/* For how many seconds an answer to REQUEST is waited for: a profile of ?seconds=N comes after that time. */
+int64_t cairn_forward_patience(const struct cairn_request *request);
+
 /* The route that passes it on, whatever its path. */
 extern const struct cairn_route cairn_forward_route;
 

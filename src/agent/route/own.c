@@ -143,7 +143,11 @@ void cairn_control_stats(struct cairn_call *call)
 	if (cairn_answer_stats(call, json ? "J" : NULL))
 		return;
 	cairn_profiler_explain(&call->agent->profiler, error.text, sizeof error.text);
-	cairn_answer_error(call, 501, error.text[0] ? error.text : "malloc_stats_print was not passed to cairn_start", NULL);
+	if (!error.text[0])
+		cairn_fail(&error, call->agent->profiler.jemalloc.mallctl
+					   ? "malloc_stats_print was not passed to cairn_start"
+					   : "the process does not use jemalloc; 'cairn rss PID' breaks down its memory");
+	cairn_answer_error(call, 501, error.text, NULL);
 }
 
 static void append_escaped(struct cairn_buffer *out, const char *text)

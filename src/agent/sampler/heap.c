@@ -3,7 +3,9 @@
 #include "agent/sampler/heap.h"
 
 #include "agent/sampler/sample.h"
+#include "base/time.h"
 #include "cairn.h"
+#include "process/clock.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -47,8 +49,8 @@ static void write_name(unsigned heap, const char *name)
 /* A name takes no time to write. Its writer may have been put aside all the same, so this waits, but not for ever. */
 static bool has_name(unsigned heap, const char *name)
 {
-	enum { tries_most = 1000 };
-	for (int i = 0; i < tries_most && atomic_load(&heaps.states[heap]) == WRITING; i++)
+	static const int64_t wait_most = 2 * CAIRN_SECOND_NS;
+	for (int64_t start = cairn_clock_ns(); atomic_load(&heaps.states[heap]) == WRITING && cairn_clock_ns() - start < wait_most;)
 		nanosleep(&(struct timespec){0, 100000}, NULL);
 	return atomic_load(&heaps.states[heap]) == READY && strncmp(heaps.names[heap], name, sizeof heaps.names[heap] - 1) == 0;
 }

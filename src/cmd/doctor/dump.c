@@ -83,6 +83,11 @@ void cairn_check_dump_maps(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	size_t bare = 0;
 	for (size_t i = 0; i < profile->location_count; i++)
 		bare += profile->locations[i].mapping == CAIRN_NONE && profile->locations[i].frame_count == 0;
+	if (profile->location_count == 0) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "there are no addresses to look up%s",
+				  profile->mapping_count ? "" : ", and no memory map");
+		return;
+	}
 	if (bare == 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "every address belongs to a file or has a name");
 		return;
@@ -91,7 +96,7 @@ void cairn_check_dump_maps(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		finding, profile->mapping_count ? CAIRN_NOTE : CAIRN_WRONG,
 		profile->mapping_count
 			? "%zu of %zu addresses belong to no file of the memory map: generated code, or a library that was unloaded"
-			: "no memory map (MAPPED_LIBRARIES), so none of %zu of %zu addresses has a name: the dump was cut short, or the "
+			: "no memory map (MAPPED_LIBRARIES), so %zu of %zu addresses cannot be named: the dump was cut short, or the "
 			  "process could not read /proc/self/maps",
 		bare, profile->location_count);
 }

@@ -7,6 +7,8 @@
 #include "base/time.h"
 #include "cmd/fleet/question.h"
 
+#include <assert.h>
+
 struct cairn_fleet_answer_options {
 	struct cairn_fleet_options fleet;
 	const char *rows;
@@ -37,6 +39,7 @@ void cairn_fleet_answer_time(struct cairn_buffer *out, int64_t time_ns);
 
 static inline const struct cairn_store_point *cairn_store_last(const struct cairn_store_process *process)
 {
+	assert(process->point_count > 0);
 	return &process->points[process->point_count - 1];
 }
 

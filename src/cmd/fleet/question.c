@@ -66,6 +66,14 @@ static bool make_question(const struct cairn_fleet_options *options, int64_t bac
 	       (!options->to || read_time(options->to, "to", now, &question->to_ns, error));
 }
 
+static bool is_empty(struct cairn_store *store, const char *tenant)
+{
+	struct cairn_store_processes all;
+	bool empty = cairn_store_ask(store, &(struct cairn_question){.tenant = tenant, .last_only = true}, &all, NULL) && all.count == 0;
+	cairn_store_processes_free(&all);
+	return empty;
+}
+
 /* Nothing was found: says what there is. */
 static bool fail_empty(struct cairn_store *store, const struct cairn_question *question, struct cairn_error *error)
 {
@@ -83,6 +91,10 @@ static bool fail_empty(struct cairn_store *store, const struct cairn_question *q
 	if (good && newest)
 		cairn_fail(error, "no snapshot in that time; the newest is %s old (--from -TIME reaches further back)",
 			   cairn_text_span(cairn_clock_wall_ns() - newest, span));
+	else if (good && is_empty(store, question->tenant))
+		cairn_fail(error, "%s", question->tenant ? "the store has nothing of this tenant"
+							 : "the store is empty; 'cairn collect' or 'cairn watch --push' fills it "
+							   "(--tenant NAME shows the snapshots of a tenant)");
 	else if (good)
 		cairn_fail(error, "the store has nothing like that; 'cairn fleet services --store STORE' lists what it has");
 	cairn_store_processes_free(&all);
@@ -116,7 +128,7 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 	const char *name = options->store ? options->store : getenv("CAIRN_STORE");
 	*processes = (struct cairn_store_processes){0};
 	if (!name) {
-		cairn_fail_usage(error, "which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+		cairn_fail_usage(error, "missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 		return NULL;
 	}
 	if (!make_question(options, back_ns, &question, error))

@@ -135,6 +135,7 @@ void cairn_answer_processes(struct cairn_serve *serve, struct cairn_buffer *out)
 	cairn_json_close(&json, ']');
 	cairn_json_integer(&json, "unlisted_instances", (int64_t)serve->unlisted_instances);
 	cairn_json_integer(&json, "unlisted_services", (int64_t)serve->unlisted_services);
+	cairn_json_integer(&json, "unlisted_processes", (int64_t)serve->unlisted_processes);
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');
 }
@@ -207,6 +208,7 @@ void cairn_answer_series(const struct cairn_serve_process *process, int64_t sinc
 	cairn_json_integer(&json, "epoch", (int64_t)process->epoch);
 	cairn_json_number(&json, "limit", process->limit);
 	cairn_json_number(&json, "bytes_per_hour", process->verdict.per_hour);
+	cairn_json_integer(&json, "first", process->point_count > 0 ? process->points[0].id : 0);
 	cairn_json_open(&json, "points", '[');
 	for (size_t i = 0; i < process->point_count; i++) {
 		const struct cairn_serve_point *point = &process->points[i];

@@ -4,6 +4,7 @@
  * which process it is; its name decides nothing but the order in which files are read, the newest first.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "base/unpack.h"
@@ -11,6 +12,7 @@
 #include "cmd/serve/serve.h"
 #include "dump/name.h"
 #include "dump/trailer.h"
+#include "process/clock.h"
 #include "process/life.h"
 #include "profile/read.h"
 
@@ -31,54 +33,44 @@ enum { files_most = 4000,
        scan_waits = 20,
        file_most = 1 << 30 };
 
-struct found {
-	char name[256];
-	uint64_t inode, size;
-	int64_t modified_ns;
-};
+/* A file that looks cut may still be written, as may one that does not say where it ends. */
+static const int64_t cut_ns = 10 * CAIRN_SECOND_NS, unsaid_ns = 2 * CAIRN_SECOND_NS;
+/* A process that has written nothing for so long makes room for others. */
+static const int64_t stale_ns = 3600 * CAIRN_SECOND_NS;
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct found *left = a, *right = b;
+	const struct cairn_serve_file *left = a, *right = b;
 	if (left->modified_ns != right->modified_ns)
 		return left->modified_ns > right->modified_ns ? -1 : 1;
 	return strcmp(right->name, left->name);
 }
 
-static bool is_known(const struct cairn_serve_folder *folder, const struct found *found)
+static int by_name(const void *a, const void *b)
 {
-	for (size_t i = 0; i < folder->file_count; i++) {
-		const struct cairn_serve_file *file = &folder->files[i];
-		if (strcmp(file->name, found->name) == 0)
-			return file->inode == found->inode && file->size == found->size && file->modified_ns == found->modified_ns;
-	}
-	return false;
+	const struct cairn_serve_file *left = a, *right = b;
+	return strcmp(left->name, right->name);
 }
 
-static void remember(struct cairn_serve_folder *folder, const struct found *found)
+/* What is known of FILE from the last scan; NULL where it is new, or has changed since. */
+static const struct cairn_serve_file *find_known(const struct cairn_serve_folder *folder, const struct cairn_serve_file *file)
 {
-	struct cairn_serve_file *file = NULL;
-	for (size_t i = 0; i < folder->file_count && !file; i++)
-		if (strcmp(folder->files[i].name, found->name) == 0)
-			file = &folder->files[i];
-	if (!file) {
-		cairn_array_room(folder->files, folder->file_count, folder->file_capacity);
-		file = &folder->files[folder->file_count++];
-	}
-	memcpy(file->name, found->name, sizeof file->name);
-	file->inode = found->inode;
-	file->size = found->size;
-	file->modified_ns = found->modified_ns;
+	const struct cairn_serve_file *known =
+		folder->file_count ? bsearch(file, folder->files, folder->file_count, sizeof *file, by_name) : NULL;
+	bool same = known && known->inode == file->inode && known->size == file->size && known->modified_ns == file->modified_ns;
+	return same ? known : NULL;
 }
 
-/* The contents of a file of the folder: a regular one, and no link that leads elsewhere. */
-static bool read_file(const char *folder, const char *name, struct cairn_buffer *out)
+/* The contents of FILE: a regular one, and no link that leads elsewhere. *CHANGED says that it is not what was listed any more. */
+static bool read_file(const char *folder, const struct cairn_serve_file *file, struct cairn_buffer *out, bool *changed)
 {
-	struct stat status;
+	struct stat before, after;
 	int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int descriptor = directory >= 0 ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-	bool good = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= file_most &&
+	int descriptor = directory >= 0 ? openat(directory, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	bool good = descriptor >= 0 && fstat(descriptor, &before) == 0 && S_ISREG(before.st_mode) && before.st_size <= file_most &&
 		    cairn_buffer_read(out, descriptor) && !out->failed;
+	*changed = good && (fstat(descriptor, &after) != 0 || after.st_ino != file->inode || (uint64_t)after.st_size != file->size ||
+			    cairn_time_ns(&after.st_mtim) != file->modified_ns);
 	if (descriptor >= 0)
 		close(descriptor);
 	if (directory >= 0)
@@ -87,14 +79,13 @@ static bool read_file(const char *folder, const char *name, struct cairn_buffer 
 }
 
 /* Unpacks what is packed. */
-static bool unpack(struct cairn_buffer *dump)
+static bool unpack(struct cairn_buffer *dump, bool *cut)
 {
 	char *data;
 	size_t length;
-	bool cut;
 	if (cairn_unpack_sniff(cairn_buffer_bytes(dump)) == CAIRN_PACKED_NOT)
 		return true;
-	if (!cairn_unpack(cairn_buffer_bytes(dump), &data, &length, &cut, NULL))
+	if (!cairn_unpack(cairn_buffer_bytes(dump), &data, &length, cut, NULL))
 		return false;
 	dump->length = 0;
 	cairn_buffer_append(dump, data, length);
@@ -174,9 +165,60 @@ static struct cairn_serve_process *find_run(struct cairn_serve *serve, const str
 	return NULL;
 }
 
-/* The process that PART, read from DUMP, is of, known already or new; NULL where there are too many. */
-static struct cairn_serve_process *process_of(struct cairn_serve *serve, const struct cairn_profile *part, struct cairn_bytes dump)
+static int64_t newest_of(const struct cairn_serve_process *process)
 {
+	int64_t newest = 0;
+	for (size_t i = 0; i < process->run_count; i++)
+		newest = process->runs[i].last_ns > newest ? process->runs[i].last_ns : newest;
+	return newest;
+}
+
+/* Drops the entry of a folder that is missed least: the one that ended first, or else the one that has written nothing for the longest
+ * time. What was written before TIME_NS drops nothing newer. Those that go on stay, however many there are: if they took turns, none would
+ * have a course. */
+static void make_room(struct cairn_serve_folder *folder, int64_t time_ns)
+{
+	struct cairn_serve *serve = folder->serve;
+	struct cairn_serve_process *least = NULL;
+	for (size_t i = 0; i < serve->process_count; i++) {
+		struct cairn_serve_process *process = serve->processes[i];
+		int64_t newest = newest_of(process);
+		bool ended = process->state == CAIRN_SERVE_ENDED;
+		if (process->run_count == 0 || process->name || newest >= (ended ? time_ns : time_ns - stale_ns))
+			continue;
+		bool least_ended = least && least->state == CAIRN_SERVE_ENDED;
+		if (!least || (ended != least_ended ? ended : newest < newest_of(least)))
+			least = process;
+	}
+	if (!least)
+		return;
+	cairn_serve_process_drop(least);
+	cairn_array_room(folder->dropped, folder->dropped_count, folder->dropped_capacity);
+	folder->dropped[folder->dropped_count++] = least;
+}
+
+/* Frees what was dropped and is used no more. */
+static void free_dropped(struct cairn_serve_folder *folder)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < folder->dropped_count; i++) {
+		pthread_mutex_lock(&folder->serve->lock);
+		bool used = folder->dropped[i]->users > 0;
+		pthread_mutex_unlock(&folder->serve->lock);
+		if (used)
+			folder->dropped[kept++] = folder->dropped[i];
+		else
+			cairn_serve_process_free(folder->dropped[i]);
+	}
+	folder->dropped_count = kept;
+}
+
+/* The process that PART, read from DUMP, is of, known already or new; NULL where there are too many. It has one user more, which is the
+ * caller: several folders may have dumps of one process. *KEY tells the run apart from others. */
+static struct cairn_serve_process *process_of(struct cairn_serve_folder *folder, const struct cairn_profile *part, struct cairn_bytes dump,
+					      uint64_t *key)
+{
+	struct cairn_serve *serve = folder->serve;
 	struct cairn_trailer trailer;
 	struct identity identity = {
 		.program = cairn_profile_string(part, part->process),
@@ -185,6 +227,7 @@ static struct cairn_serve_process *process_of(struct cairn_serve *serve, const s
 		.time_ns = part->time_ns,
 	};
 	make_key(identity.key, sizeof identity.key, part);
+	*key = cairn_hash_text(cairn_bytes_of(identity.key));
 	pthread_mutex_lock(&serve->lock);
 	struct cairn_serve_process *process = find_run(serve, &identity);
 	bool known = process != NULL;
@@ -192,6 +235,8 @@ static struct cairn_serve_process *process_of(struct cairn_serve *serve, const s
 		if (!serve->processes[i]->name && serve->processes[i]->run_count > 0 && fits(serve->processes[i], &identity, NULL))
 			process = serve->processes[i];
 	if (!process) {
+		if (serve->process_count == CAIRN_SERVE_PROCESSES)
+			make_room(folder, identity.time_ns);
 		process = cairn_serve_process_new(serve, identity.key);
 		if (process) {
 			process->state = CAIRN_SERVE_FOLDER;
@@ -202,39 +247,60 @@ static struct cairn_serve_process *process_of(struct cairn_serve *serve, const s
 	}
 	if (process && !known)
 		add_run(process, &identity);
+	if (process)
+		process->users++;
 	pthread_mutex_unlock(&serve->lock);
 	return process;
 }
 
-static int64_t date_of(const struct found *found)
+static int64_t date_of(const struct cairn_serve_file *file)
 {
 	struct tm date;
-	return cairn_dump_name_date(found->name, &date) ? (int64_t)mktime(&date) * CAIRN_SECOND_NS : found->modified_ns;
+	return cairn_dump_name_date(file->name, &date) ? (int64_t)mktime(&date) * CAIRN_SECOND_NS : file->modified_ns;
 }
 
-/* Reads one file into the process that it is of; NULL where it is none. */
-static struct cairn_serve_process *load(struct cairn_serve_folder *folder, const struct found *found)
+/* Whether FILE, whose contents are DUMP, may still be written. CUT is what its reader says. */
+static bool is_being_written(const struct cairn_serve_file *file, struct cairn_bytes dump, bool packed, bool cut)
 {
-	struct cairn_buffer dump = cairn_buffer(file_most);
-	struct cairn_serve_process *process = NULL;
+	struct cairn_trailer trailer;
+	int64_t age = cairn_clock_wall_ns() - file->modified_ns;
+	if (age < 0 || age >= cut_ns || cairn_profile_sniff(dump) == CAIRN_FORMAT_LEDGER) /* which is written all the time */
+		return false;
+	if (cairn_trailer_read(dump, &trailer) && trailer.complete)
+		return false;
+	return cut || (!packed && age < unsaid_ns);
+}
+
+/* Reads FILE into the process that it is of, which has one user more then; NULL where it is none. False where the file is to be read again:
+ * it is not whole yet. */
+static bool load(struct cairn_serve_folder *folder, struct cairn_serve_file *file, struct cairn_serve_process **process)
+{
+	struct cairn_buffer buffer = cairn_buffer(file_most);
 	struct cairn_profile part;
 	struct cairn_error error;
 	struct cairn_dump_name name;
-	if (read_file(folder->path, found->name, &dump) && unpack(&dump) &&
-	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN &&
-	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
-		if (cairn_archive_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found),
-				       &error)) {
-			if (!part.process_id && cairn_dump_name_parse(found->name, &name))
+	bool changed = false, cut = false, whole = true;
+	*process = NULL;
+	if (read_file(folder->path, file, &buffer, &changed)) {
+		bool packed = cairn_unpack_sniff(cairn_buffer_bytes(&buffer)) != CAIRN_PACKED_NOT, unpacked = unpack(&buffer, &cut);
+		struct cairn_bytes dump = cairn_buffer_bytes(&buffer);
+		enum cairn_format format = unpacked ? cairn_profile_sniff(dump) : CAIRN_FORMAT_UNKNOWN;
+		bool is_dump = format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
+		bool read = is_dump && cairn_archive_read(&part, &folder->serve->options->source, dump, file->name, date_of(file), &error);
+		cut = cut || !unpacked || (is_dump && (!read || part.warning_count > 0));
+		whole = format == CAIRN_FORMAT_LEDGER || (!changed && !is_being_written(file, dump, packed, cut));
+		if (read && whole) {
+			if (!part.process_id && cairn_dump_name_parse(file->name, &name))
 				part.process_id = name.process_id;
-			process = process_of(folder->serve, &part, cairn_buffer_bytes(&dump));
-			if (process)
-				cairn_serve_process_add(process, &part, cairn_buffer_bytes(&dump), false);
+			*process = process_of(folder, &part, dump, &file->run);
+			if (*process)
+				cairn_serve_process_add(*process, &part, dump, false);
 		}
-		cairn_profile_free(&part);
+		if (is_dump)
+			cairn_profile_free(&part);
 	}
-	cairn_buffer_free(&dump);
-	return process;
+	cairn_buffer_free(&buffer);
+	return whole;
 }
 
 static void settle(struct cairn_serve_process *process)
@@ -248,7 +314,7 @@ static void settle(struct cairn_serve_process *process)
 	cairn_serve_process_state(process, ended[0] ? CAIRN_SERVE_ENDED : CAIRN_SERVE_FOLDER, ended);
 }
 
-static size_t list(const struct cairn_serve_folder *folder, struct found **all)
+static size_t list(const struct cairn_serve_folder *folder, struct cairn_serve_file **all)
 {
 	size_t count = 0, capacity = 0;
 	*all = NULL;
@@ -259,8 +325,8 @@ static size_t list(const struct cairn_serve_folder *folder, struct found **all)
 		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 			continue;
 		*all = cairn_array_reserve(*all, &capacity, count + 1, sizeof **all);
-		struct found *found = &(*all)[count++];
-		*found = (struct found){
+		struct cairn_serve_file *found = &(*all)[count++];
+		*found = (struct cairn_serve_file){
 			.inode = status.st_ino, .size = (uint64_t)status.st_size, .modified_ns = cairn_time_ns(&status.st_mtim)};
 		snprintf(found->name, sizeof found->name, "%s", entry->d_name);
 	}
@@ -278,35 +344,85 @@ static void settle_all(struct cairn_serve_process **changed, size_t count)
 		settle(changed[i]);
 }
 
-/* Reads what is new. Early on, what was read is judged now and then, so that a page has something to show. */
+/* Counts the runs that FOLDER has dumps of and the list has not. */
+static void count_unlisted(struct cairn_serve_folder *folder)
+{
+	struct cairn_serve *serve = folder->serve;
+	struct cairn_map seen = {0};
+	size_t count = 0;
+	pthread_mutex_lock(&serve->lock);
+	for (size_t i = 0; i < serve->process_count; i++)
+		for (size_t run = 0; run < serve->processes[i]->run_count; run++)
+			*cairn_map_at(&seen, cairn_hash_text(cairn_bytes_of(serve->processes[i]->runs[run].key))) = 0;
+	for (size_t i = 0; i < folder->file_count; i++)
+		if (folder->files[i].run && cairn_map_get(&seen, folder->files[i].run) == CAIRN_NONE) {
+			*cairn_map_at(&seen, folder->files[i].run) = 0;
+			count++;
+		}
+	serve->unlisted_processes += count - folder->unlisted;
+	folder->unlisted = count;
+	pthread_mutex_unlock(&serve->lock);
+	cairn_map_free(&seen);
+}
+
+static void release(struct cairn_serve_process *process)
+{
+	pthread_mutex_lock(&process->serve->lock);
+	process->users--;
+	pthread_mutex_unlock(&process->serve->lock);
+}
+
+/* Reads what is new, and forgets the names of files that are gone. Early on, what was read is judged now and then, so that a page has
+ * something to show. */
 static void scan(struct cairn_serve_folder *folder)
 {
 	enum { at_once = 64 };
-	struct cairn_serve_process *changed[CAIRN_SERVE_PROCESSES];
-	struct found *all;
-	size_t count = list(folder, &all), changed_count = 0, read = 0;
+	struct cairn_serve_process **changed = NULL;
+	struct cairn_serve_file *all;
+	size_t count = list(folder, &all), changed_count = 0, changed_capacity = 0, read = 0, kept = 0;
+	folder->unsettled = false;
 	for (size_t i = 0; i < count && !atomic_load(&folder->serve->stop); i++) {
-		if (is_known(folder, &all[i]))
+		const struct cairn_serve_file *known = find_known(folder, &all[i]);
+		struct cairn_serve_process *process = NULL;
+		struct cairn_serve_file file = known ? *known : all[i];
+		if (!known && !load(folder, &file, &process)) {
+			folder->unsettled = true;
 			continue;
-		remember(folder, &all[i]);
-		struct cairn_serve_process *process = load(folder, &all[i]);
-		bool known = !process;
-		for (size_t j = 0; j < changed_count && !known; j++)
-			known = changed[j] == process;
-		if (!known)
+		}
+		all[kept++] = file;
+		if (known)
+			continue;
+		bool noted = !process;
+		for (size_t j = 0; j < changed_count && !noted; j++)
+			if (changed[j] == process) {
+				noted = true;
+				release(process);
+			}
+		if (!noted) {
+			cairn_array_room(changed, changed_count, changed_capacity);
 			changed[changed_count++] = process;
+		}
 		if (++read % at_once == 1)
 			settle_all(changed, changed_count);
 	}
 	settle_all(changed, changed_count);
-	free(all);
+	for (size_t i = 0; i < changed_count; i++)
+		release(changed[i]);
+	free(changed);
+	if (kept > 0)
+		qsort(all, kept, sizeof *all, by_name);
+	free(folder->files);
+	folder->files = all;
+	folder->file_count = kept;
+	count_unlisted(folder);
+	free_dropped(folder);
 }
 
 bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_serve *serve, const char *path, struct cairn_error *error)
 {
 	struct stat status;
 	bool any = false;
-	struct found *all;
+	struct cairn_serve_file *all;
 	*folder = (struct cairn_serve_folder){.serve = serve, .path = path, .inotify = -1};
 	if (stat(path, &status) != 0)
 		return cairn_fail_errno(error, "%s", path);
@@ -318,11 +434,12 @@ bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_ser
 	closedir(entries);
 	folder->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (folder->inotify >= 0)
-		inotify_add_watch(folder->inotify, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
+		inotify_add_watch(folder->inotify, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
 	size_t count = list(folder, &all);
 	for (size_t i = 0; i < count && !any; i++) {
 		struct cairn_buffer head = cairn_buffer(file_most);
-		any = read_file(path, all[i].name, &head) && cairn_profile_sniff(cairn_buffer_bytes(&head)) != CAIRN_FORMAT_UNKNOWN &&
+		bool changed;
+		any = read_file(path, &all[i], &head, &changed) && cairn_profile_sniff(cairn_buffer_bytes(&head)) != CAIRN_FORMAT_UNKNOWN &&
 		      cairn_profile_sniff(cairn_buffer_bytes(&head)) != CAIRN_FORMAT_FOLDED && head.length > 0;
 		cairn_buffer_free(&head);
 	}
@@ -341,7 +458,7 @@ void *cairn_serve_folder_run(void *context)
 		struct pollfd ready = {.fd = folder->inotify, .events = POLLIN};
 		bool news = poll(&ready, 1, wait_ms) > 0 && read(folder->inotify, events, sizeof events) > 0;
 		/* The kernel does not say what another machine writes to a shared folder. */
-		if (news || ++waits >= scan_waits) {
+		if (news || folder->unsettled || ++waits >= scan_waits) {
 			waits = 0;
 			scan(folder);
 		}

@@ -11,6 +11,7 @@
 #include "process/clock.h"
 #include "profile/live.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ const char *cairn_serve_state_name(enum cairn_serve_state state)
 		[CAIRN_SERVE_ENDED] = "ended",
 		[CAIRN_SERVE_FOLDER] = "dumps",
 	};
+	static_assert(sizeof names / sizeof *names == CAIRN_SERVE_FOLDER + 1, "every state has a name");
 	return names[state];
 }
 

@@ -232,10 +232,10 @@ static bool answer_get(struct cairn_serve *serve, struct cairn_exchange *exchang
 			return answer_json(response, 404, "no dump yet");
 		if (request->if_none_match.data && is(request->if_none_match, tree.tag)) {
 			cairn_response_start(response, 304, "application/octet-stream");
-			cairn_response_header(response, "ETag", tree.tag);
+			cairn_work_name(response, &tree);
 			return true;
 		}
-		return cairn_work_answer(response, tree.tag) || !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_TREE, NULL);
+		return cairn_work_answer(response, &tree) || !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_TREE, NULL);
 	}
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
 		if (is(request->path, tasks[i].path))

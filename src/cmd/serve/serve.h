@@ -43,6 +43,7 @@ struct cairn_serve {
 	struct cairn_serve_process *processes[CAIRN_SERVE_PROCESSES];
 	size_t process_count;
 	size_t unlisted_instances, unlisted_services; /* of a store, for which there is no room */
+	size_t unlisted_processes; /* the same of folders */
 	struct cairn_buffer events; /* what pages are to be told, as server-sent events */
 	unsigned streams; /* pages that listen */
 	int64_t looked_ns; /* when somebody last asked for something */
@@ -69,8 +70,13 @@ struct cairn_serve_folder {
 		char name[256];
 		uint64_t inode, size;
 		int64_t modified_ns;
-	} * files; /* that were read, or found to be no dump */
-	size_t file_count, file_capacity;
+		uint64_t run; /* a hash of the key of the run that it is of; 0 for none */
+	} * files; /* that were read, or found to be no dump, as far as they are still there; by name */
+	size_t file_count;
+	bool unsettled; /* a file was not whole yet and is read again */
+	size_t unlisted; /* runs that it has dumps of, for which there is no room */
+	struct cairn_serve_process **dropped; /* which requests may still use */
+	size_t dropped_count, dropped_capacity;
 };
 
 /* Begins with the folder at PATH, which has to be one with a dump in it. */

@@ -12,6 +12,7 @@
 #include "series/leaks.h"
 #include "series/timeline.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind)
 		[CAIRN_VERDICT_ENDED] = "ended",
 		[CAIRN_VERDICT_NOTHING] = "nothing",
 	};
+	static_assert(sizeof names / sizeof *names == CAIRN_VERDICT_NOTHING + 1, "every kind has a name");
 	return names[kind];
 }
 
@@ -95,8 +97,7 @@ static char *span_text(double hours, char *out, size_t size)
 
 static struct cairn_bytes leaf_name(const struct judging *judging, const struct cairn_leak *leak)
 {
-	return cairn_leak_depth(&judging->leaks, leak) ? cairn_leak_name(&judging->leaks, &judging->view, leak, 0)
-						       : cairn_bytes_of("[no stack]");
+	return cairn_leak_title(&judging->leaks, &judging->view, leak);
 }
 
 /* Hours until the limit at the rate of everything; negative for never. */

@@ -73,7 +73,15 @@ static void release(void *owner)
 	}
 }
 
-static void answer_packed(struct cairn_response *response, struct packed *packed, const char *tag)
+void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree)
+{
+	char dumps[48];
+	snprintf(dumps, sizeof dumps, "%lld %lld", (long long)tree->at, (long long)tree->base);
+	cairn_response_header(response, "ETag", tree->tag);
+	cairn_response_header(response, "X-Cairn-Dumps", dumps);
+}
+
+static void answer_packed(struct cairn_response *response, struct packed *packed, const struct cairn_work_tree *tree)
 {
 	atomic_fetch_add(&packed->users, 1);
 	cairn_response_start(response, 200, "application/octet-stream");
@@ -81,8 +89,8 @@ static void answer_packed(struct cairn_response *response, struct packed *packed
 	response->owner = packed;
 	response->release = release;
 	cairn_response_header(response, "Content-Encoding", "gzip");
-	if (tag)
-		cairn_response_header(response, "ETag", tag);
+	if (tree)
+		cairn_work_name(response, tree);
 }
 
 static struct packed *pack(struct cairn_bytes bytes)
@@ -95,13 +103,13 @@ static struct packed *pack(struct cairn_bytes bytes)
 	return packed;
 }
 
-bool cairn_work_answer(struct cairn_response *response, const char *tag)
+bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree)
 {
 	bool found = false;
 	pthread_mutex_lock(&work.lock);
 	for (size_t i = 0; i < trees_most && !found; i++)
-		if (work.trees[i].packed && strcmp(work.trees[i].tag, tag) == 0) {
-			answer_packed(response, work.trees[i].packed, tag);
+		if (work.trees[i].packed && strcmp(work.trees[i].tag, tree->tag) == 0) {
+			answer_packed(response, work.trees[i].packed, tree);
 			found = true;
 		}
 	pthread_mutex_unlock(&work.lock);
@@ -196,7 +204,7 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 	hide(job, &shown);
 	if (good) {
 		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
-		answer_packed(&job->exchange->response, packed, shown.tree.tag);
+		answer_packed(&job->exchange->response, packed, &shown.tree);
 		keep_tree(packed, shown.tree.tag);
 	}
 	cairn_buffer_free(&blocks);
@@ -549,17 +557,17 @@ static void *run(void *context)
 		while (!take_job(&job))
 			pthread_cond_wait(&work.more, &work.lock);
 		pthread_mutex_unlock(&work.lock);
-		char tag[CAIRN_WORK_TAG] = "";
+		bool made = false;
 		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
 			struct cairn_work_tree tree;
 			pthread_mutex_lock(&work.serve->lock);
-			if (cairn_work_tree(job.process, job.exchange->request.query, &tree))
-				memcpy(tag, tree.tag, sizeof tag);
+			bool good = cairn_work_tree(job.process, job.exchange->request.query, &tree);
 			pthread_mutex_unlock(&work.serve->lock);
+			made = good && cairn_work_answer(&job.exchange->response, &tree);
 		}
-		if (atomic_load(&job.exchange->gone))
+		if (!made && atomic_load(&job.exchange->gone))
 			cairn_response_busy(&job.exchange->response, "nobody waits");
-		else if (!tag[0] || !cairn_work_answer(&job.exchange->response, tag))
+		else if (!made)
 			perform(&job);
 		if (job.process) {
 			pthread_mutex_lock(&work.serve->lock);

@@ -16,7 +16,10 @@ struct cairn_work_tree {
 };
 bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_bytes query, struct cairn_work_tree *tree);
 
-/* Answers with the tree of that tag where it was made lately. */
-bool cairn_work_answer(struct cairn_response *response, const char *tag);
+/* Answers with TREE where it was made lately. */
+bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_tree *tree);
+
+/* Says in RESPONSE which tree it is, and of which points: those asked for may be gone. */
+void cairn_work_name(struct cairn_response *response, const struct cairn_work_tree *tree);
 
 #endif

@@ -196,7 +196,7 @@ int cairn_symbols_push(const char *to, const char *token, int count, char **name
 		length--;
 	bool good = length > 0 && !strchr(to, '?');
 	if (!to)
-		cairn_fail_usage(&error, "which collector? --to URL says, such as http://collector:4920");
+		cairn_fail_usage(&error, "missing --to URL, the collector, such as http://collector:4920");
 	else if (!good)
 		cairn_fail_usage(&error, "--to takes the address of a collector, such as http://collector:4920, not '%.100s'", to);
 	else if (count == 0)

@@ -256,6 +256,8 @@ static void test_text(void)
 	is_text(cairn_text_human(1048575, out), "1.0 MiB", "no 1024.0 KiB");
 	is_text(cairn_text_human(-0.2, out), "0 B", "no minus zero");
 	is_int(cairn_text_distance("topp", "top"), 1, "edit distance");
+	is_int(cairn_text_distance("tpo", "top"), 1, "letters that changed places are one edit");
+	is_int(cairn_text_distance("foo", "top"), 2, "two edits");
 }
 
 static void test_json(void)

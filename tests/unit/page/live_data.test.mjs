@@ -4,9 +4,12 @@ import {test} from "node:test";
 import assert from "node:assert/strict";
 import vm from "node:vm";
 
+const context = {};
+
 /** The scripts of the page are one script; here they share one context. */
 function load(...names) {
-	const context = vm.createContext({URLSearchParams, TextDecoder, Headers, Date, Math});
+	Object.assign(context, {URLSearchParams, TextDecoder, Headers, Date, Math, AbortSignal, Uint8Array});
+	vm.createContext(context);
 	const text = names.map((name) => readFileSync(new URL("../../../src/page/" + name, import.meta.url), "utf8")).join("\n");
 	vm.runInContext(text + "\nthis.all = {EventParser, LiveHistory, LiveServer, splitBlocks, thinned, liveRate, humanBytes, Reader};", context);
 	return context.all;
@@ -46,6 +49,31 @@ test("a history takes what is new, once, and begins anew with another epoch", ()
 	history.add(series([point(5)], 1), 0);
 	assert.deepEqual(plain(history.points.map(({id}) => id)), [5]);
 	assert.equal(new LiveHistory().nearest(1), null);
+});
+
+test("a history lets go of what the server keeps no longer", () => {
+	const history = new LiveHistory(), point = (id) => ({id, total: id, objects: 1, resident: 2 * id, limit: 0, run: 0});
+	const series = (points, first) => ({now: 9, epoch: 0, limit: 100, first, points, resident: points.map(({id}) => [id, 2 * id]), marks: [], layers: null});
+	history.add({...series([point(1), point(2), point(3)], 1), marks: [{time: 1, kind: "dump", text: ""}, {time: 3, kind: "dump", text: ""}]}, 0);
+	history.add(series([point(4)], 3), 3);
+	assert.deepEqual(plain(history.points.map(({id}) => id)), [3, 4]);
+	assert.deepEqual(plain(history.marks.map(({time}) => time)), [3]);
+	assert.deepEqual(plain(history.resident.map(([time]) => time)), [1, 2, 3, 4]);
+	assert.equal(history.nearest(1).id, 3);
+});
+
+test("a page of a child asks for the child, and a tree says which dumps it is of", async () => {
+	const asked = [];
+	context.fetch = async (url) => {
+		asked.push(url);
+		return {ok: true, status: 200, headers: new Headers({ETag: "x", "X-Cairn-Dumps": "17 5"}), arrayBuffer: async () => new ArrayBuffer(2), json: async () => 1};
+	};
+	const server = new LiveServer("?pid=42&x=y");
+	await server.json("api/processes");
+	const {bytes, at, base} = await server.fetchTree("api/tree?at=1");
+	await new LiveServer("").json("api/processes");
+	assert.deepEqual(plain(asked), ["api/processes?pid=42", "api/tree?at=1&pid=42", "api/processes"]);
+	assert.deepEqual([bytes.length, at, base], [2, 17, 5]);
 });
 
 test("a page that is open for days keeps a bounded history, the newest in full", () => {

@@ -79,6 +79,24 @@ static void test_threads(void)
 	ok(profile.samples[1].labels == profile.samples[2].labels, "equal labels are one set");
 }
 
+/* Samples of one call path share its stack, so that memory grows with the size of the dump only. */
+static void test_shared(void)
+{
+	static const char text[] = "heap_v2/1\n t*: 3: 300 [0: 0]\n@ 0x10 0x20 0x30\n t*: 3: 300 [0: 0]\n t*: 3: 300 [0: 0]\n"
+				   " t1: 1: 100 [0: 0]\n t2: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn section samples 1\n"
+				   "# cairn live 0 8 0 1 1 1 0\n# cairn live 0 800 0 1 1 1 0\n# cairn live 0 8 0 1 1 99999999 0\n"
+				   "# cairn live 0 8 0 1 2 1 0\n";
+	const struct cairn_read_options options = {.split_threads = true, .split_ages = true, .split_sizes = true};
+	ok(read_bytes(cairn_bytes_of(text), &options), "a dump is read by thread, age and size");
+	is_int(profile.sample_count, 6, "two threads, and four classes of them");
+	is_int(profile.stack_count, 3, "share one stack");
+	for (size_t i = 0; i < profile.sample_count; i++)
+		ok(profile.samples[i].depth == 3 && profile.samples[i].stack == 0, "sample %zu has it", i);
+	ok(warned("1 lines could not be read, the first at line 5"), "the sum of a stack is given once");
+	read_dump(text, false);
+	is_int(profile.sample_count, 1, "without threads as well");
+}
+
 static void test_accumulated(void)
 {
 	ok(read_dump("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n",
@@ -304,6 +322,7 @@ int main(void)
 	test_threads();
 	test_threads_add_up();
 	test_no_threads();
+	test_shared();
 	test_accumulated();
 	test_odd();
 	test_damaged();

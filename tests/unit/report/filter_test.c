@@ -47,6 +47,47 @@ static void test_nothing(void)
 		    "an expression that does not compile");
 }
 
+/* Two stacks of a heap that end in malloc, and one in which the program calls it by way of another. */
+static void is_filtered_heap(struct cairn_view_options options, const char *wanted, const char *what)
+{
+	static const char heap[] =
+		"--- symbol\nbinary=/srv/shop\n0x0000000000001001 malloc\n0x0000000000003001 parse\n0x0000000000004001 main\n"
+		"0x0000000000005001 my_malloc_pool\n---\n--- heap\nheap_v2/1\n  t*: 3: 700 [0: 0]\n@ 0x1002 0x3002 0x4002\n  t*: 1: 100 [0: 0]\n"
+		"@ 0x1002 0x5002 0x4002\n  t*: 1: 200 [0: 0]\n@ 0x1002\n  t*: 1: 400 [0: 0]\n\nMAPPED_LIBRARIES:\n";
+	struct fixture fixture;
+	fixture_make(&fixture, heap, &options);
+	is_text(fixture.good ? fixture_stacks(&fixture) : fixture.error.text, wanted, "%s", what);
+	fixture_free(&fixture);
+}
+
+static void test_allocator(void)
+{
+	is_filtered_heap((struct cairn_view_options){0}, "main;parse 100|main;my_malloc_pool 200|malloc 400", "the allocator is cut off");
+	is_filtered_heap((struct cairn_view_options){.filter.ignore = "malloc"}, "main;parse 100",
+			 "a filter looks at the frames that are shown");
+	is_filtered_heap((struct cairn_view_options){.filter.focus = "malloc"}, "main;my_malloc_pool 200|malloc 400", "to keep stacks, too");
+	is_filtered_heap((struct cairn_view_options){.filter.focus = "^malloc$", .filter.exclude = "absent"}, "malloc 400",
+			 "of a stack that is the allocator's alone one frame is shown");
+	is_filtered_heap((struct cairn_view_options){.filter.focus = "malloc", .all_frames = true},
+			 "main;parse;malloc 100|main;my_malloc_pool;malloc 200|malloc 400", "with all frames, at all of them");
+	is_filtered_heap((struct cairn_view_options){.filter.focus = "^operator new", .all_frames = true},
+			 "--focus '^operator new' matches no function, file or module of the profile; 'cairn top' lists the functions",
+			 "what is nowhere matches nothing");
+}
+
+static void test_cut(void)
+{
+	struct fixture fixture;
+	fixture_make(&fixture,
+		     "--- symbol\nbinary=/srv/shop\n0x0000000000001001 malloc\n0x0000000000003001 parse\n---\n--- heap\nheap_v2/1\n"
+		     "  t*: 1: 100 [0: 0]\n@ 0x1002 0x3002\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n",
+		     &(struct cairn_view_options){.filter.focus = "malloc"});
+	is_text(fixture.good ? "" : fixture.error.text,
+		"--focus 'malloc' matches only frames of the allocator, which are removed; --all-frames keeps them",
+		"a match in frames that are cut off only is explained");
+	fixture_free(&fixture);
+}
+
 static void test_totals(void)
 {
 	struct fixture fixture;
@@ -84,6 +125,8 @@ int main(void)
 {
 	test_each();
 	test_nothing();
+	test_allocator();
+	test_cut();
 	test_totals();
 	test_modules();
 	return tap_done();

@@ -141,6 +141,9 @@ static void test_few(void)
 	struct cairn_trend trend = judge(values, hours, run, 2, 1e6);
 	ok(trend.verdict == CAIRN_TOO_EARLY && trend.more_dumps > 0, "and two dumps are, with a number");
 	ok(judge(values, hours, run, 0, 1e6).verdict == CAIRN_TOO_EARLY, "and none at all");
+	trend = judge(values, hours, run, 11, 0);
+	ok(trend.verdict == CAIRN_STEADY && trend.confidence < 0.95 && trend.more_dumps == 0,
+	   "a path that never held anything is steady, as far as one can tell");
 	for (int i = 0; i < 12; i++)
 		values[i] = 1e6 * (i + 1);
 	double same[12] = {0};

@@ -4,6 +4,9 @@
 
 #include "tap.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+
 static struct cairn_arena arena;
 
 static void test_names(void)
@@ -89,8 +92,83 @@ static void test_deep(void)
 	}
 }
 
+/* Appends TEXT to NAME so many times. */
+static void repeat(char *name, const char *text, int times)
+{
+	char *end = name + strlen(name);
+	for (int i = 0; i < times; i++)
+		end = stpcpy(end, text);
+}
+
+/* _Z1fIiEvN1aIEIE…IEERT_RT_…: libiberty has room on the stack for every template at every reference. */
+static char *make_references(int templates, int references)
+{
+	char *name = calloc(1, 16384);
+	strcpy(name, "_Z1fIiEvN1a");
+	repeat(name, "IE", templates);
+	repeat(name, "E", 1);
+	repeat(name, "RT_", references);
+	return name;
+}
+
+/* pair<pair<…>, the same>, so many levels deep, after START. */
+static char *make_pack(const char *start, int levels)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *name = calloc(1, 16384);
+	strcpy(name, start);
+	repeat(name, "St4pairI", 1);
+	repeat(name, "S_I", levels);
+	repeat(name, "ii", 1);
+	for (int i = 0; i < levels; i++)
+		sprintf(name + strlen(name), "ES%c_", digits[i]);
+	repeat(name, "E", 1);
+	return name;
+}
+
+static char *make_conversion(int levels)
+{
+	char *name = calloc(1, 16384);
+	strcpy(name, "_ZN1acv");
+	repeat(name, "T_I", levels);
+	repeat(name, "i", 1);
+	repeat(name, "E", levels);
+	repeat(name, "Ev", 1);
+	return name;
+}
+
+/* On a thread with a small stack. */
+static void *demangle_hostile(void *unused)
+{
+	char *names[] = {make_references(900, 740), make_references(250, 160), make_references(1300, 490), make_pack("_Z1fDp", 34),
+			 make_pack("_GLOBAL__I__Z1fDp", 34), make_conversion(200), NULL};
+	for (char **name = names; *name; name++) {
+		ok(strlen(*name) < 4096 && !cairn_demangle(&arena, *name), "%.20s… of %zu characters is left as it is", *name,
+		   strlen(*name));
+		free(*name);
+	}
+	char *few = make_references(120, 100), *pack = make_pack("_Z1fDp", 6);
+	ok(cairn_demangle(&arena, few) != NULL, "100 references beside 120 templates are demangled");
+	ok(cairn_demangle(&arena, pack) != NULL, "and a pack of a few levels");
+	free(few);
+	free(pack);
+	return unused;
+}
+
+static void test_hostile(void)
+{
+	pthread_t thread;
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 2 << 20);
+	ok(pthread_create(&thread, &attributes, demangle_hostile, NULL) == 0 && pthread_join(thread, NULL) == 0,
+	   "names that take libiberty more stack or time than there is");
+	pthread_attr_destroy(&attributes);
+}
+
 int main(void)
 {
+	test_hostile();
 	test_names();
 	test_long();
 	test_deep();

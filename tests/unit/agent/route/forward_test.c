@@ -67,6 +67,17 @@ static void test_meant(void)
 	   "what is none is refused, not taken for ours");
 }
 
+static void test_patience(void)
+{
+	static const struct {
+		const char *query;
+		int seconds;
+	} cases[] = {{"", 120}, {"pid=1&seconds=300", 420}, {"seconds=99999", 3720}, {"seconds=x", 120}, {"seconds=", 120}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		is_int(cairn_forward_patience(&(struct cairn_request){.query = cairn_bytes_of(cases[i].query)}), cases[i].seconds,
+		       "'%s' is waited for", cases[i].query);
+}
+
 static void test_answer(void)
 {
 	struct cairn_response response;
@@ -150,6 +161,7 @@ int main(void)
 		return 1;
 	snprintf(cairn_agent.listen.folder, sizeof cairn_agent.listen.folder, "%s", folder);
 	test_meant();
+	test_patience();
 	test_answer();
 	test_bad();
 	test_refusals();

@@ -8,7 +8,11 @@
 #include "tap.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { always = 1 << 20 }; /* an object of so many bytes is always sampled with a period of 1 */
@@ -74,6 +78,55 @@ static void test_heaps(void)
 	for (uint64_t id = 0; id < count; id++)
 		cairn_heap_freed(other, id);
 	is_int(header->live, 0, "and then the other's");
+}
+
+/* A thread that is put aside while it writes a name: it is read from a page that cannot be read before somebody else has asked for it. */
+static char *slow_name;
+static atomic_int is_writing, may_write;
+
+static void make_readable(int number, siginfo_t *info, void *context)
+{
+	(void)number, (void)context;
+	if (info->si_addr != slow_name)
+		signal(SIGSEGV, SIG_DFL);
+	is_writing = 1;
+	while (!may_write)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	nanosleep(&(struct timespec){0, 20000000}, NULL);
+	mprotect(slow_name, 4096, PROT_READ);
+}
+
+static void *ask_slowly(void *context)
+{
+	*(unsigned *)context = cairn_heap(slow_name);
+	return NULL;
+}
+
+static void test_slow_name(void)
+{
+	pthread_t thread;
+	unsigned first = 0, second;
+	int status = -1;
+	struct sigaction action = {.sa_sigaction = make_readable, .sa_flags = SA_SIGINFO};
+	slow_name = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(slow_name, "slow", 5);
+	mprotect(slow_name, 4096, PROT_NONE);
+	sigaction(SIGSEGV, &action, NULL);
+	pthread_create(&thread, NULL, ask_slowly, &first);
+	while (!is_writing)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		cairn_sampler_in_child();
+		syscall(SYS_exit_group, (int)cairn_heap("of the child")); /* a sanitizer would miss the parent's thread at _exit */
+	}
+	waitpid(child, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 1, "a child that is forked while a name is written uses its number");
+	may_write = 1;
+	second = cairn_heap("slow");
+	pthread_join(thread, NULL);
+	signal(SIGSEGV, SIG_DFL);
+	ok(first == 1 && second == 1, "a name that another thread is writing is waited for: %u and %u", first, second);
 }
 
 /* Threads that ask for the same names at the same time. */
@@ -148,6 +201,7 @@ int main(void)
 {
 	if (!open_ledger())
 		return tap_done();
+	test_slow_name();
 	test_null();
 	test_heaps();
 	test_names();
