@@ -99,7 +99,11 @@ static int listen_at(const struct cairn_collector *collector, const char *addres
 
 static bool serve(struct cairn_collector *collector, const char *address, struct cairn_error *error)
 {
+	/* Bodies beyond that are answered with 503, and senders try again. */
+	static struct cairn_quota bodies = {.limit = CAIRN_COLLECT_BODIES};
 	struct cairn_server_options options = {
+		.quota = &bodies,
+		.local_quota = &bodies,
 		.connections = 256,
 		.seconds = 30,
 		.body_maximum = CAIRN_COLLECT_BODY,

@@ -9,13 +9,13 @@
 
 struct options {
 	const char *cluster;
-	uint64_t keep_days;
+	const char *keep_days; /* a number, 0 included; NULL where it was not given */
 };
 
 static const struct cairn_option table[] = {
 	{0, "cluster", "NAME", "ClickHouse: replicate and distribute the tables over this cluster", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, cluster), 0},
-	{0, "keep-days", "N", "remove what is older than N days (default: keep everything)", CAIRN_OPTION_COUNT,
+	{0, "keep-days", "N", "remove what is older than N days, 0 for never (default: as it was, at first never)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, keep_days), 0},
 	{0},
 };
@@ -26,12 +26,18 @@ static int run(const void *values, int operand_count, char **operands)
 {
 	const struct options *options = values;
 	struct cairn_error error;
+	uint64_t keep_days;
 	if (operand_count != 2 || strcmp(operands[0], "init") != 0) {
 		cairn_fail_usage(&error, "usage: cairn store init STORE; a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 		return cairn_say_failure(&error);
 	}
+	static const struct cairn_option days = {.name = "keep-days", .kind = CAIRN_OPTION_COUNT};
+	if (options->keep_days && !cairn_option_set(&days, &keep_days, options->keep_days, &error)) {
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
 	struct cairn_store *store = cairn_store_create(operands[1], &error);
-	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &options->keep_days : NULL, &error) &&
+	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &keep_days : NULL, &error) &&
 		    cairn_store_check(store, &error);
 	cairn_store_close(store);
 	if (!good)

@@ -3,7 +3,6 @@
  * The loop sleeps until memory is to be read, a process ends (its pidfd reports it at once), a job is done or a signal arrives.
  * Longer than other files: it has the command's many options, and one loop whose parts share its state.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
@@ -26,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -143,7 +141,7 @@ struct loop {
 	size_t count;
 	size_t named;          /* those named by the user; the rest is room for descendants */
 	int64_t trees_ns;      /* when to look for more of those; INT64_MAX for never */
-	struct cairn_arena arena;
+	char numbers[tree_most][12]; /* the names of descendants */
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
 	unsigned jobs;         /* under way */
 	bool stop;
@@ -341,8 +339,9 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	loop->jobs += job->kind != CAIRN_WATCH_JOB_NONE;
 	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
+		watched->hopeless = true;
 		leave(watched, now);
-		watched->next_ns += attach ? attach_pause : 0;
+		watched->next_ns += attach || !watched->service ? attach_pause : 0;
 	} else if (loop->options->once && watched->dumps > 0) {
 		leave(watched, now);
 		watched->done = true;
@@ -381,15 +380,21 @@ static bool take_back(struct loop *loop, int wait_ms)
 	return true;
 }
 
-/* Room for process PID; NULL if it is watched already or there is no room. */
-static struct cairn_watched *room_for(struct loop *loop, int pid)
+/* Room for process PID; NULL if it is watched already, was given up a short while ago, or there is no room. A process that was given up
+ * keeps its place as long as it runs, and with it what was said about it; it may become another program by exec, so it is tried again. */
+static struct cairn_watched *room_for(struct loop *loop, int pid, int64_t now)
 {
 	struct cairn_watched *room = NULL;
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
 		if (watched->life.pid == pid && (!watched->done || i < loop->named))
 			return NULL;
-		if (i >= loop->named && watched->done && watched->job.kind == CAIRN_WATCH_JOB_NONE && !room)
+		if (i < loop->named || !watched->done || watched->job.kind != CAIRN_WATCH_JOB_NONE)
+			continue;
+		bool kept = watched->hopeless && cairn_life_goes_on(&watched->life);
+		if (kept && watched->life.pid == pid)
+			return now < watched->next_ns ? NULL : watched;
+		if (!kept && !room)
 			room = watched;
 	}
 	return room;
@@ -405,11 +410,15 @@ static void look_for_more(struct loop *loop, int64_t now)
 			continue;
 		size_t count = cairn_target_tree(root->life.pid, pids, tree_most, NULL);
 		for (size_t k = 0; k < count; k++) {
-			struct cairn_watched *room = room_for(loop, pids[k]);
+			struct cairn_watched *room = room_for(loop, pids[k], now);
 			struct cairn_error error;
 			if (!room)
 				continue;
-			*room = (struct cairn_watched){.name = cairn_arena_format(&loop->arena, "%d", pids[k])};
+			if (room->life.pid != pids[k] || !room->hopeless) {
+				char *number = loop->numbers[room - loop->items - (ptrdiff_t)loop->named];
+				snprintf(number, sizeof *loop->numbers, "%d", pids[k]);
+				*room = (struct cairn_watched){.name = number};
+			}
 			room->done = !begin(loop, room, pids[k], &error);
 		}
 	}
@@ -450,11 +459,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 {
 	int ends[2];
 	sigset_t signals;
-	struct rlimit files;
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* up to four descriptors a process */
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	cairn_memory_read_many(); /* up to four descriptors a process */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -536,7 +541,7 @@ static bool open_sender(struct loop *loop, const char *to, struct cairn_error *e
 	const struct options *options = loop->options;
 	const char *token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN");
 	struct cairn_push *push = to ? cairn_push_open(to, token, options->forward_headers, &options->labels, loop->watch.host,
-						       loop->watch.folder.path, error) : NULL;
+						       loop->watch.folder.path, loop->watch.pattern, error) : NULL;
 	if (push)
 		loop->senders[loop->sender_count++] = push;
 	return push || !to;
@@ -597,7 +602,6 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (loop->jobs > 0) /* a thread still has one of them, and uses what the libraries would clean up */
 		_exit(code);
 	free(loop->items);
-	cairn_arena_free(&loop->arena);
 	return code;
 }
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { piece = 4096, path_size = CAIRN_MEMORY_PATH + 64 };
@@ -327,6 +328,15 @@ static uint64_t count_host_kills(const struct cairn_memory *memory)
 	char path[path_size], text[piece * 4];
 	snprintf(path, sizeof path, "%s/proc/vmstat", memory->root);
 	return number_of(cairn_peek(path, text, sizeof text), "oom_kill");
+}
+
+void cairn_memory_read_many(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 }
 
 bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, struct cairn_error *error)

@@ -32,7 +32,11 @@ struct cairn_memory_reading {
 
 enum { CAIRN_MEMORY_PATH = 512 };
 
-/* One process that is read repeatedly. It holds up to three descriptors, so a caller with many of them raises RLIMIT_NOFILE. */
+/* Lets this process open as many files as the system allows, for whoever reads many processes. Not inside somebody else's process, and
+ * after the start of one that is to keep its own limit. */
+void cairn_memory_read_many(void);
+
+/* One process that is read repeatedly. It holds up to three descriptors, so whoever has many of them calls cairn_memory_read_many. */
 struct cairn_memory {
 	const char *root;      /* prefix of /proc; borrowed */
 	int pid;               /* 0 for this process */

@@ -79,15 +79,14 @@ static void *open_server(const char *name, bool create, struct cairn_error *erro
 	return connection;
 }
 
-/* Sends STATEMENT, or with it ROWS to insert; the answer goes to ANSWER unless that is NULL. */
+/* Sends STATEMENT, or with it ROWS to insert, which are gzip; the answer goes to ANSWER unless that is NULL. */
 static bool ask(struct clickhouse_connection *connection, const char *database, const char *statement, const struct cairn_bytes *rows,
 		struct cairn_buffer *answer, struct cairn_error *error)
 {
 	const char *headers[4] = {0};
-	size_t header_count = 0, packed_length = 0;
+	size_t header_count = 0;
 	struct cairn_buffer url = cairn_buffer(1 << 20);
 	struct cairn_http_answer got = {0};
-	char *packed = rows ? cairn_pack_gzip(*rows, &packed_length) : NULL;
 	if (connection->user)
 		headers[header_count++] = connection->user;
 	if (connection->key)
@@ -112,7 +111,7 @@ static bool ask(struct clickhouse_connection *connection, const char *database, 
 	}
 	cairn_buffer_byte(&url, 0);
 	struct cairn_http_call call = {.url = url.data, .method = "POST", .headers = headers,
-				       .body = rows ? (struct cairn_bytes){packed, packed_length} : cairn_bytes_of(statement),
+				       .body = rows ? *rows : cairn_bytes_of(statement),
 				       .stop = connection->gone};
 	bool good = cairn_http_ask(&call, &got, error);
 	if (good && got.status != 200) {
@@ -124,7 +123,6 @@ static bool ask(struct clickhouse_connection *connection, const char *database, 
 		cairn_buffer_append(answer, got.body.data, got.body.length);
 	cairn_http_answer_free(&got);
 	cairn_buffer_free(&url);
-	free(packed);
 	return good;
 }
 
@@ -260,19 +258,40 @@ static bool add_column(void *handle, const struct cairn_table *table, const char
 	return good && ask(connection, connection->database, statement, NULL, NULL, error);
 }
 
-static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
+static bool insert_packed(struct clickhouse_connection *connection, const struct cairn_table *table, struct cairn_bytes packed,
+			  struct cairn_error *error)
 {
-	struct clickhouse_connection *connection = handle;
 	char statement[128];
 	snprintf(statement, sizeof statement, "INSERT INTO %s FORMAT RowBinary", table->name);
-	return rows.length == 0 || ask(connection, connection->database, statement, &rows, NULL, error);
+	return packed.length == 0 || ask(connection, connection->database, statement, &packed, NULL, error);
+}
+
+static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
+{
+	size_t length = 0;
+	char *packed = rows.length ? cairn_pack_gzip(rows, &length) : NULL;
+	bool good = insert_packed(handle, table, (struct cairn_bytes){packed, length}, error);
+	free(packed);
+	return good;
+}
+
+static void pack(struct cairn_buffer rows[CAIRN_TABLES])
+{
+	for (size_t i = 0; i < CAIRN_TABLES; i++) {
+		size_t length = 0;
+		char *packed = rows[i].length ? cairn_pack_gzip(cairn_buffer_bytes(&rows[i]), &length) : NULL;
+		cairn_buffer_free(&rows[i]);
+		rows[i] = cairn_buffer(SIZE_MAX);
+		rows[i].data = packed;
+		rows[i].length = rows[i].capacity = length;
+	}
 }
 
 static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
 {
 	struct clickhouse_connection *connection = handle;
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		if (!insert_into(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error))
+		if (!insert_packed(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error))
 			return false;
 	return true;
 }
@@ -377,6 +396,7 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.make = make,
 	.add_column = add_column,
 	.make_views = make_views,
+	.pack = pack,
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,

@@ -22,6 +22,8 @@ struct cairn_store_engine {
 			   const char *cluster, struct cairn_error *error);
 	/* Makes the views (store/views.h) anew. What has such a name and is no view belongs to somebody else, and stays. */
 	bool (*make_views)(void *connection, const char *cluster, struct cairn_error *error);
+	/* Brings the rows of each table into the form that `insert` sends, which takes memory and no server; NULL where it is theirs. */
+	void (*pack)(struct cairn_buffer rows[CAIRN_TABLES]);
 	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
 	bool (*insert)(void *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 	/* Adds rows to one table. */

@@ -12,6 +12,7 @@
 #include "process/clock.h"
 #include "series/bill.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,20 +26,33 @@ uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct 
 	return cairn_store_id(cairn_store_id(cairn_store_id_number(3, tenant), service), version);
 }
 
+enum { name_most = 4096 };
+static_assert(2 * name_most + 32 <= CAIRN_STORE_NAMES, "the innermost line always fits");
+
 /* TEXT without what separates names from each other, and cut where no person would read on: a small profile can have a long name at many
  * addresses. */
 static void write_name(struct cairn_buffer *out, const char *text)
 {
-	enum { name_most = 4096 };
 	for (const char *end = text + name_most; *text && text < end; text++)
 		cairn_buffer_byte(out, (unsigned char)*text < ' ' ? ' ' : *text);
 }
 
+/* The length of such a line, at most. */
+static size_t line_size(const struct cairn_profile *profile, const struct cairn_function *function)
+{
+	size_t name = cairn_strings_bytes(&profile->strings, function->name).length;
+	size_t file = cairn_strings_bytes(&profile->strings, function->file).length;
+	return (name < name_most ? name : name_most) + (file < name_most ? file : name_most) + 32;
+}
+
+/* All of them but the outermost of very many: what is there is whole, since half a name would be another. */
 static void write_names(const struct cairn_profile *profile, const struct cairn_location *location, struct cairn_buffer *out)
 {
 	for (uint32_t i = 0; i < location->frame_count; i++) {
 		const struct cairn_frame *frame = &profile->frames[location->first_frame + i];
 		const struct cairn_function *function = &profile->functions[frame->function];
+		if (out->length + line_size(profile, function) > CAIRN_STORE_NAMES)
+			break;
 		write_name(out, cairn_profile_string(profile, function->name));
 		cairn_buffer_byte(out, '\t');
 		write_name(out, cairn_profile_string(profile, function->file));
@@ -82,6 +96,26 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 static struct cairn_bytes cut(struct cairn_bytes text, size_t most)
 {
 	return (struct cairn_bytes){text.data, text.length < most ? text.length : most};
+}
+
+size_t cairn_frames_size(const struct cairn_profile *profile)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		const struct cairn_module *module = cairn_profile_module(profile, location);
+		size_t names = 0, path = module ? cairn_strings_bytes(&profile->strings, module->path).length : 0;
+		size_t build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id).length : 0;
+		for (uint32_t k = 0; k < location->frame_count; k++) {
+			size_t line = line_size(profile, &profile->functions[profile->frames[location->first_frame + k].function]);
+			if (names + line > CAIRN_STORE_NAMES)
+				break;
+			names += line;
+		}
+		size += names + (path < CAIRN_STORE_PATH ? path : CAIRN_STORE_PATH) +
+			(build_id < CAIRN_STORE_BUILD_ID ? build_id : CAIRN_STORE_BUILD_ID) + 48; /* the numbers */
+	}
+	return size;
 }
 
 /* The row of LOCATION, appended to ROWS unless it is there. Returns the frame's number. SCRATCH is for use within. */
@@ -130,7 +164,7 @@ size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, 
 {
 	size_t count = 0;
 	struct cairn_numbered numbered = {0};
-	struct cairn_buffer scratch[2] = {cairn_buffer(64 << 10), cairn_buffer(SIZE_MAX)}; /* names may be cut */
+	struct cairn_buffer scratch[2] = {cairn_buffer(CAIRN_STORE_NAMES), cairn_buffer(SIZE_MAX)};
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		const struct cairn_module *module = cairn_profile_module(profile, location);
@@ -164,7 +198,7 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, struct ca
 	uint64_t *frames = cairn_array_new(profile->location_count, sizeof *frames);
 	struct cairn_stored_sample *sums = cairn_array_zero(profile->sample_count, sizeof *sums);
 	struct cairn_map seen = {0};
-	struct cairn_buffer scratch[2] = {cairn_buffer(64 << 10), cairn_buffer(SIZE_MAX)}; /* names may be cut */
+	struct cairn_buffer scratch[2] = {cairn_buffer(CAIRN_STORE_NAMES), cairn_buffer(SIZE_MAX)};
 	size_t count = 0, deepest = 0;
 	for (size_t i = 0; i < profile->location_count; i++)
 		frames[i] = write_frame(profile, &profile->locations[i], tenant, numbered, &rows[CAIRN_TABLE_FRAMES], scratch);

@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 /* So long are these of a frame at most; more is cut off, since a small profile may have a long one at many addresses. */
-enum { CAIRN_STORE_PATH = 4096, CAIRN_STORE_BUILD_ID = 128 };
+enum { CAIRN_STORE_PATH = 4096, CAIRN_STORE_BUILD_ID = 128, CAIRN_STORE_NAMES = 16 << 10 };
 
 /* The number by which TENANT is known. */
 uint64_t cairn_store_tenant(struct cairn_bytes tenant);
@@ -23,6 +23,9 @@ uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t o
 
 /* Appends the rows of the locations of PROFILE that have a build-id and names. Returns how many. */
 size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows);
+
+/* How many bytes the rows of all frames of PROFILE take at most. */
+size_t cairn_frames_size(const struct cairn_profile *profile);
 
 /* Which frames and stacks were written to the same rows before, and their numbers: snapshots of one program have most of them in common,
  * and to number one takes three SHA-256 sums. All zeroes is none. */

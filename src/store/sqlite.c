@@ -116,7 +116,7 @@ static void *open_database(const char *path, bool create, struct cairn_error *er
 	umask(mask);
 	if (result == SQLITE_OK)
 		library.busy_timeout(connection->database, patience_ms);
-	if (result == SQLITE_OK && run(connection, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", error))
+	if (result == SQLITE_OK && run(connection, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error))
 		return connection;
 	if (result != SQLITE_OK)
 		fail(connection, error);

@@ -224,6 +224,7 @@ enum { sample_row = 64 }; /* bytes */
 
 struct cairn_store_rows {
 	struct cairn_buffer tables[CAIRN_TABLES];
+	struct cairn_buffer lacking[CAIRN_TABLES]; /* what the store lacks of them, in the form that its engine sends */
 	struct cairn_snapshot_part *parts; /* of each snapshot */
 	size_t count;
 };
@@ -232,7 +233,7 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 {
 	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows->tables[i] = cairn_buffer(SIZE_MAX);
+		rows->tables[i] = rows->lacking[i] = cairn_buffer(SIZE_MAX);
 	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
 	struct cairn_numbered numbered = {0};
 	for (size_t i = 0; i < count; i++) {
@@ -248,8 +249,10 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 
 void cairn_store_rows_free(struct cairn_store_rows *rows)
 {
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
+	for (size_t i = 0; i < CAIRN_TABLES; i++) {
 		cairn_buffer_free(&rows->tables[i]);
+		cairn_buffer_free(&rows->lacking[i]);
+	}
 	free(rows->parts);
 	free(rows);
 }
@@ -352,7 +355,7 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 
 /* Remembers a base for the snapshots in ROWS that have none, where the store has one, and which hours hourly has: the process may have been
  * looked after by another collector until now. */
-static bool ask_bases(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
+bool cairn_store_look_up(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
 	struct cairn_snapshot_row *wanted = cairn_array_new(rows->count, sizeof *wanted);
 	struct found_base *found = cairn_array_zero(rows->count, sizeof *found);
@@ -381,18 +384,18 @@ static bool ask_bases(struct cairn_store *store, const struct cairn_store_rows *
 	return good;
 }
 
+void cairn_store_select(struct cairn_store *store, struct cairn_store_rows *rows)
+{
+	const struct cairn_buffer *bills = &rows->tables[CAIRN_TABLE_BILLS];
+	cairn_written_select(&store->written, rows->tables, rows->parts, rows->lacking);
+	cairn_buffer_append(&rows->lacking[CAIRN_TABLE_BILLS], bills->data, bills->length);
+	if (store->engine->pack)
+		store->engine->pack(rows->lacking);
+}
+
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
-	struct cairn_buffer lacking[CAIRN_TABLES];
-	if (!ask_bases(store, rows, error))
-		return false;
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		lacking[i] = cairn_buffer(SIZE_MAX);
-	cairn_written_select(&store->written, rows->tables, rows->parts, lacking);
-	cairn_buffer_append(&lacking[CAIRN_TABLE_BILLS], rows->tables[CAIRN_TABLE_BILLS].data, rows->tables[CAIRN_TABLE_BILLS].length);
-	bool good = store->engine->insert(store->connection, lacking, error);
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		cairn_buffer_free(&lacking[i]);
+	bool good = store->engine->insert(store->connection, rows->lacking, error);
 	if (good)
 		forget_old(store);
 	else
@@ -406,7 +409,11 @@ bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapsho
 		if (!cairn_store_accepts(snapshots[i].profile, error))
 			return false;
 	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, count);
-	bool good = cairn_store_put_rows(store, rows, error);
+	bool good = cairn_store_look_up(store, rows, error);
+	if (good) {
+		cairn_store_select(store, rows);
+		good = cairn_store_put_rows(store, rows, error);
+	}
 	cairn_store_rows_free(rows);
 	return good;
 }
@@ -584,6 +591,35 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 	return good;
 }
 
+/* How many points each process has, and when the first was. */
+static bool ask_counts(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		       const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement,
+			    "SELECT instance, count(*), min(time_ns) FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
+			    store->engine->latest, (long long)question->from_ns,
+			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	list_instances(processes, &statement);
+	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t instance = cairn_row_take_number(&cursor), count = cairn_row_take_number(&cursor);
+		int64_t first_ns = (int64_t)cairn_row_take_number(&cursor);
+		uint32_t place = cairn_map_get(places, instance);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (place != CAIRN_NONE) {
+			processes->items[place].snapshots = (size_t)count;
+			processes->items[place].first_ns = first_ns;
+		}
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
 /* Puts the point of one row each in front of the points of its process. */
 static bool put_earlier(struct cairn_store *store, const char *statement, struct cairn_store_processes *processes,
 			const struct cairn_map *places, struct cairn_error *error)
@@ -636,10 +672,15 @@ static bool ask_earlier(struct cairn_store *store, const struct cairn_question *
 	return good;
 }
 
+static int64_t first_seen(const struct cairn_store_process *process)
+{
+	return process->first_ns ? process->first_ns : process->points[0].time_ns;
+}
+
 static int compare_processes(const void *a, const void *b)
 {
 	const struct cairn_store_process *one = a, *other = b;
-	int64_t first = one->points[0].time_ns, second = other->points[0].time_ns;
+	int64_t first = first_seen(one), second = first_seen(other);
 	int order = strcmp(one->service, other->service);
 	order = order ? order : (first > second) - (first < second);
 	order = order ? order : strverscmp(one->version, other->version);
@@ -660,6 +701,7 @@ bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *que
 	*processes = (struct cairn_store_processes){0};
 	bool good = ask_processes(store, question, processes, &places, error) &&
 		    (processes->count == 0 || ask_points(store, question, processes, &places, error)) &&
+		    (processes->count == 0 || !question->counted || ask_counts(store, question, processes, &places, error)) &&
 		    (processes->count == 0 || !question->with_earlier || ask_earlier(store, question, processes, &places, error));
 	size_t kept = 0;
 	for (size_t i = 0; i < processes->count; i++)

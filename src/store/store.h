@@ -49,11 +49,14 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 /* Puts COUNT snapshots. Where that fails, all of them may be put again: what is there already is not counted twice. */
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error);
 
-/* The same in two steps, for whoever must know which of them takes long: the rows, in memory, which no store is needed for; a snapshot that
- * no store accepts has none. And then putting them. */
+/* The same in steps, for whoever must know which of them takes memory and which waits for a store: the rows, in memory; a snapshot that no
+ * store accepts has none. Then what the store says of their processes (it waits), which of the rows the store lacks (about as much memory
+ * again), and putting these (it waits). Rows that were selected are to be put, whatever comes. */
 struct cairn_store_rows;
 struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count);
 void cairn_store_rows_free(struct cairn_store_rows *rows);
+bool cairn_store_look_up(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error);
+void cairn_store_select(struct cairn_store *store, struct cairn_store_rows *rows);
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error);
 
 /* From now on, what is asked of STORE fails once *GONE is true, since whoever waits for the answer has left; NULL for never. */
@@ -71,6 +74,7 @@ struct cairn_question {
 	/* For very many instances: of each process only its last point, or the first in each time of so many nanoseconds. */
 	bool last_only;
 	int64_t slot_ns;
+	bool counted; /* with last_only: each process says how many points there are, and when the first was */
 	const char *const *labels; /* "key=value"; all of them have to hold */
 	size_t label_count;
 	/* Whether a process is wanted that all of the above holds for; NULL for every one. */
@@ -100,6 +104,9 @@ struct cairn_store_process {
 	int64_t start_ns;
 	struct cairn_store_point *points;
 	size_t point_count, point_capacity;
+	/* Where they were counted, of all points within the question's time; else 0. */
+	size_t snapshots;
+	int64_t first_ns;
 };
 
 struct cairn_store_processes {

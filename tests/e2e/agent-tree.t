@@ -145,4 +145,24 @@ for way in top attach; do
 done
 exec 7<>"$scratch/stop"
 exec 7>&-
+# A descendant whose agent has no profile is an error once, not at each look at the tree.
+cat >"$scratch/hopeless.py" <<'P'
+import os, subprocess, sys, time
+held = [bytes(100000) for _ in range(400)]
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], env={**os.environ, "CAIRN_CONF": "engine:jemalloc", "MALLOC_CONF": "prof:false",
+                 "LD_PRELOAD": os.environ["LD_PRELOAD"] + ":libjemalloc.so.2"})
+time.sleep(1000)
+P
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn python3 "$scratch/hopeless.py" &
+parent=$!
+children+=("$parent")
+has_both() { child=$(pgrep -P "$parent") && "$cairn" status "$parent" && "$cairn" status "$child" | grep -q 'without prof:true'; }
+wait_for 10 has_both
+children+=("$child")
+mkdir "$scratch/hopeless"
+timeout 60 "$cairn" watch --tree --for 6s -o "$scratch/hopeless" "$parent" >"$scratch/out" 2>"$scratch/log"
+is "$(grep -c "^cairn: $child: " "$scratch/log")" 1 "watch --tree reports a descendant without a profile once: $(head -n 1 "$scratch/log")"
+holds "and keeps dumps of the others" ls "$scratch"/hopeless/*.heap
+kill -9 "$parent" "$child"
+wait "$parent" 2>/dev/null
 done_testing

@@ -104,6 +104,26 @@ wait_for 10 has_thread 1
 refuses "a thread in strict mode, even with --filtered" "*may only read and write*" --filtered
 end
 
+# A file system that has no locks: nothing is waited for.
+cat >"$scratch/locks.c" <<'C'
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+int flock(int descriptor, int operation)
+{
+	int file = open(LOCKS, O_WRONLY | O_APPEND | O_CREAT, 0600);
+	(void)!write(file, "x", 1);
+	close(file);
+	errno = ENOLCK;
+	return -1;
+}
+C
+$cc -w -shared -fPIC -DLOCKS="\"$scratch/locks\"" -o "$scratch/locks.so" "$scratch/locks.c"
+start locked 0 one 3
+LD_PRELOAD=$scratch/locks.so "$cairn" attach "$pid" >"$scratch/log" 2>&1
+is "$? $(stat -c %s "$scratch/locks")" "0 1" "the program's file is locked once, or not at all: $(cat "$scratch/log")"
+end
+
 python3 -c 'import os, time
 if os.fork() == 0: os._exit(0)
 time.sleep(100)' &

@@ -37,6 +37,12 @@ done
 like "$("$cairn" fleet services --store "$store" --from 1789000000 2>&1)" '*the store is empty*--tenant NAME*' 'and whoever is no tenant sees none'
 is "$(count 'SELECT count(DISTINCT tenant) || " " || count(*) FROM processes') $(count 'SELECT count(*) FROM stacks') $(count 'SELECT count(*) FROM frames')" \
 	"2 2 $(($(count 'SELECT count(DISTINCT stack) FROM samples'))) $(count 'SELECT count(DISTINCT frame) FROM frames')" 'no row is shared between them'
+authorization=()
+is "$(curl -s "$url/health") $(curl -s -H 'Host: 10.0.0.7:4920' "$url/health")" 'ok ok' 'a probe needs no token'
+is "$(curl -s -o "$scratch/answer" -w '%{http_code}' "$url/metrics") $(curl -s -o "$scratch/answer" -w '%{http_code}' -d x "$url/health")" '401 401' 'all else does'
+seq -f 'token-%.0f' 1025 >"$scratch/too-many"
+like "$("$cairn" collect --store "$store" --spool "$scratch/other" --listen "127.0.0.1:$(free_port)" --tokens "$scratch/too-many" 2>&1)" \
+	'cairn: *too-many: more than 1024 tokens*' 'a file with more tokens than a collector takes is refused, not cut'
 authorization=(-H 'Authorization: Bearer secret-thre')
 is "$(send "$1" same)" 401 'a token with a letter missing'
 authorization=(-H 'Authorization: Bearer secret-threee')
@@ -70,6 +76,40 @@ ok $? 'a snapshot that comes after what cannot be opened is stored'
 [ -d "$scratch/spool/0000000000000000000.snapshot" ]
 ok $? 'which is still there'
 rmdir "$scratch/spool/0000000000000000000.snapshot"
+stop
+
+# What the spool lets go is on the disk, not only in the kernel's memory: each batch that the store has taken was written through.
+cat >"$scratch/syncs.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static void note(int descriptor)
+{
+	char link[64], path[1000];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+	ssize_t length = readlink(link, path, sizeof path - 1);
+	if (length < 4 || memcmp(path + length - 4, "-wal", 4) != 0)
+		return;
+	int file = open(SYNCS, O_WRONLY | O_APPEND | O_CREAT, 0600);
+	(void)!write(file, "x", 1);
+	close(file);
+}
+int fdatasync(int descriptor) { note(descriptor); return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
+int fsync(int descriptor) { note(descriptor); return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
+C
+gcc -w -shared -fPIC -DSYNCS="\"$scratch/syncs\"" -o "$scratch/syncs.so" "$scratch/syncs.c" || broken 'gcc'
+store=sqlite:$scratch/synced.db
+"$cairn" store init -q "$store"
+LD_PRELOAD=$scratch/syncs.so collect
+for file; do
+	send "$file" synced >"$scratch/code"
+	wait_for 30 emptied
+done
+syncs=$(stat -c %s "$scratch/syncs")
+is "$((syncs >= $#))" 1 "$# batches are written through: $syncs times"
 stop
 
 # A disk that is full: refused, not lost, and taken again when there is room.
@@ -115,8 +155,9 @@ seq 20000 | sed 's/.*/SET key:& value-value-value-value/' | redis-cli -p "$port_
 store=sqlite:$scratch/killed.db
 "$cairn" store init -q "$store"
 port=$(free_port)
-watch() { "$cairn" watch --time 1s --distance 0 -o "$scratch/dumps" "$@" --label service=kv "$pid_pushed" >"$scratch/watch.log" 2>&1 & watcher=$!; children+=("$watcher"); }
-dumps() { ls "$scratch"/dumps/*.heap 2>/dev/null | wc -l; }
+folder=$scratch/dumps
+watch() { "$cairn" watch --time 1s --distance 0 -o "$folder" "$@" --label service=kv "$pid_pushed" >"$scratch/watch.log" 2>&1 & watcher=$!; children+=("$watcher"); }
+dumps() { ls "$folder" 2>/dev/null | wc -l; }
 at_least() { [ "$(dumps)" -ge "$1" ]; }
 watch --push "http://127.0.0.1:$port"
 wait_for 60 at_least 3
@@ -138,6 +179,29 @@ wait_for 30 emptied
 is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'and nothing is counted twice'
 is "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_accepted_total" { print $2 }')" "$(dumps)" 'nor sent twice'
 stop
+
+# The same with names of one's own, with an ending that the pattern says and without any.
+for pattern in 'kv-%t.gprof' 'kv-%T-%r'; do
+	folder=$scratch/named-${pattern##*[%.]} store=sqlite:$scratch/${pattern##*[%.]}.db
+	"$cairn" store init -q "$store"
+	watch --push "http://127.0.0.1:$port" --file-name "$pattern"
+	wait_for 60 at_least 3
+	kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
+	before=$(dumps)
+	echo 'no dump' >"$folder/notes"
+	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
+	collector=$!
+	children+=("$collector")
+	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	watch --push "http://127.0.0.1:$port" --file-name "$pattern"
+	wait_for 60 at_least $((before + 3))
+	kill "$watcher"; wait "$watcher" 2>/dev/null
+	wait_for 30 emptied
+	rm "$folder/notes"
+	is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" "$before dumps that wait are sent, too, where they are called $pattern"
+	stop
+done
+folder=$scratch/dumps
 
 # Without a collector.
 store=sqlite:$scratch/straight.db

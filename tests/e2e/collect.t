@@ -70,6 +70,98 @@ like "$(cat "$scratch/last.log")" '*ended the collector 3 times*/.refused*' 'and
 is "$(ls "$spool/.refused" | wc -l)" 1 'it is kept for whoever wants to look at it'
 is "$(ls "$spool" | wc -l)" 0 'and waits no longer'
 
+# A small profile with one long name at very many addresses, which is written out at each of them.
+cat >"$scratch/forge.py" <<'P'
+import gzip, sys, time
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+def number(field, n): return varint(field << 3) + varint(n)
+def bytes_of(field, b): return varint(field << 3 | 2) + varint(len(b)) + b
+lines = b"".join(bytes_of(4, number(1, 1) + number(2, line)) for line in range(1, 17))
+out = bytes_of(1, number(1, 1) + number(2, 2)) + bytes_of(1, number(1, 3) + number(2, 4)) + bytes_of(2, bytes_of(1, varint(1)) + bytes_of(2, varint(1) + varint(100000)))
+out += bytes_of(5, number(1, 1) + number(2, 6) + number(3, 6) + number(4, 7))
+out += b"".join(bytes_of(4, number(1, i) + number(3, 4096 + i) + lines) for i in range(1, int(sys.argv[1]) + 1))
+for text in (b"", b"inuse_objects", b"count", b"inuse_space", b"bytes", b"space", b"N" * 4000, b"a.c"):
+    out += bytes_of(6, text)
+out += bytes_of(11, number(1, 5) + number(2, 4)) + number(12, 524288) + number(9, 1790000000 * 10**9)
+sys.stdout.buffer.write(gzip.compress(out))
+P
+python3 "$scratch/forge.py" 4000 >"$scratch/names.pb.gz"
+python3 "$scratch/forge.py" 8000 >"$scratch/killer.pb.gz"
+store=sqlite:$scratch/forged.db
+"$cairn" store init -q "$store"
+collect --unpacked-bytes 4M
+is "$(send "$scratch/names.pb.gz" forger)" 202 "a profile of $(($(stat -c %s "$scratch/names.pb.gz") >> 10)) KiB whose names take 61 MiB is accepted"
+is "$(send "$1" honest)" 202 'and so is an honest one'
+wait_for 30 emptied
+is "$(metric rejected_total) $(snapshots)" '1 1' 'the first is no use, and the other is stored'
+like "$(cat "$scratch/collect.log")" '*a snapshot from forger is no use: the names at its 4000 addresses take 6? MiB, more than 4 times --unpacked-bytes*' \
+	'and that is said, with its sender'
+stop
+
+# Where there is memory for its rows (123 MiB), and none for what is selected of them, it is set aside like others that end the collector.
+store=sqlite:$scratch/nowhere/fleet.db collect
+is "$(send "$scratch/killer.pb.gz" forger)" 202 'one that takes more memory than there is'
+is "$(send "$2" honest)" 202 'and an honest one after it'
+stop -KILL
+for life in 1 2 3; do
+	port=$(free_port)
+	(ulimit -v 300000; exec timeout 120 "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$spool") >"$scratch/forged$life.log" 2>&1
+	is $? 3 "life $life of the collector ends by the forged one"
+done
+before=$(ls "$spool/.refused" | wc -l)
+(ulimit -v 300000; collect; wait_for 30 emptied; stop)
+is "$(ls "$spool/.refused" | wc -l) $(ls "$spool" | wc -l)" "$((before + 1)) 0" 'after three attempts it is set aside'
+is "$(snapshots)" 2 'and the honest one is stored'
+
+# Senders that hold large bodies back: their memory is limited, and others are told to try again.
+collect
+cat >"$scratch/bodies.py" <<'P'
+import select, socket, sys
+size, chunk, held, refused = 60 << 20, b"heap_v2/524288\n" + b"x" * ((1 << 20) - 15), [], 0
+for i in range(8):
+    one = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    try:
+        one.sendall(b"POST /v1/pprof?service=x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % size)
+        for k in range(size >> 20):
+            one.sendall(chunk if k + 1 < size >> 20 else chunk[:-1])
+    except OSError:
+        pass
+    held.append(one)
+while len(held) > 4 and (ready := select.select(held, [], [], 60)[0]): # no more can be held; the others have an answer or are cut off
+    for one in ready:
+        try:
+            refused += one.recv(12) in (b"HTTP/1.1 503", b"")
+        except ConnectionError:
+            refused += 1
+        held.remove(one)
+print(len(held), refused, flush=True)
+sys.stdin.read()
+P
+mkfifo "$scratch/release"
+python3 "$scratch/bodies.py" "${url##*:}" <"$scratch/release" >"$scratch/held" &
+holder=$!
+children+=("$holder")
+exec 9>"$scratch/release"
+wait_for 60 test -s "$scratch/held"
+read -r held refused <"$scratch/held"
+is "$((held > 0 && held <= 4 && held + refused == 8))" 1 "of eight bodies of 60 MiB that never end, $held are held and $refused refused"
+peak=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
+is "$((peak < 400000))" 1 "the collector stays small ($peak KiB)"
+yes 'no profile' | head -c 20000000 >"$scratch/large"
+is "$(send "$scratch/large" large)" 503 'another large body is refused for now'
+is "$(send "$1" small)" 202 'and a small one is accepted'
+exec 9>&-
+wait "$holder"
+has_room() { [ "$(send "$scratch/large" large)" = 400 ]; }
+wait_for 10 has_room
+ok $? 'when the bodies are gone, large ones are read again'
+stop
+store=sqlite:$scratch/fleet.db
+
 # A store that takes no rows and hangs is no fault of the file, however often the collector is killed meanwhile.
 cat >"$scratch/hanging.py" <<'P'
 import http.server, struct, sys, threading
@@ -100,7 +192,7 @@ is "$(ls "$spool" | wc -l)" 1 'a store that hangs: the file still waits after fi
 collect
 wait_for 30 emptied
 is "$(snapshots)" 6 'and is stored once there is a store'
-is "$(ls "$spool/.refused" | wc -l)" 1 'nothing more was set aside'
+is "$(ls "$spool/.refused" | wc -l)" "$((before + 1))" 'nothing more was set aside'
 is "$(ls -A "$spool" | tr '\n' ' ')" '.refused ' 'a draft of a collector that was killed is gone, too'
 stop
 
@@ -130,6 +222,12 @@ holds 'are brought up to date' "$cairn" store init -q "$store"
 is "$(snapshots)" 3 'with what they hold'
 is "$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db")" 30 'and how long it is kept'
 holds 'once is enough' "$cairn" store init -q "$store"
+kept() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db"; }
+is "$(kept)" 30 'and leaves how long rows are kept as it was'
+"$cairn" store init -q "$store" --keep-days 0
+is "$? $(kept)" '0 0' '--keep-days 0: nothing is removed any more'
+"$cairn" store init -q "$store" --keep-days many 2>"$scratch/notes"
+is "$? $(cat "$scratch/notes") $(kept)" "2 cairn: --keep-days takes a whole number, not 'many' 0" '--keep-days takes a number'
 
 # Pyroscope's clients, their bodies encoded here by hand; scrapers.
 store=sqlite:$scratch/pyroscope.db

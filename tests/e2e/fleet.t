@@ -240,5 +240,47 @@ curl -s -o "$scratch/answer" --data-binary "@$last" "$url/v1/snapshots?service=b
 wait_for 60 emptied
 is "$("$cairn" fleet bill --store "$store" --service billed --from 1789000000 --json | field "[(b['instances'], sum(b['lines'].values()) == b['resident'], b['lines']['other'] > 0) for b in r['bills']]")" '[(2, True, True)]' \
 	'beside one of which only the size is known, they add up, and one that was last seen long ago is not billed'
+
+# One replica of 100,000 bytes that is replaced every eleven minutes, with a word at its end and without: six processes, of which one is there at a time.
+cat >"$scratch/replaced.py" <<'P'
+import sys, urllib.request
+for service in "said", "silent":
+    for process in range(6):
+        for minute in range(12 if service == "said" and process < 5 else 11):
+            start = 1790000000 + 660 * process
+            text = ("heap_v2/1\n  t*: 1: 100000 [0: 0]\n@ 0x1001\n  t*: 1: 100000 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time %d.000000000\n"
+                    "# cairn pid %d\n# cairn start %d.000000000\n%s# cairn end\n" % (start + 60 * minute, process + 1, start,
+                    "# cairn ledger left\n# cairn ended exited with code 0\n" if minute == 11 else ""))
+            urllib.request.urlopen(sys.argv[1] + "/v1/snapshots?service=%s&version=1&host=h" % service, text.encode()).read()
+P
+python3 "$scratch/replaced.py" "$url"
+wait_for 60 emptied
+for service in said silent; do
+	total=$(fleet top --service $service --json 2>"$scratch/notes" | field 'round(r["total"])')
+	is "$((total >= 99000 && total <= 101000))" 1 "a replica that is replaced ($service) counts once: $total bytes"
+	total=$(fleet top --service $service --per-instance --json 2>"$scratch/notes" | field 'round(r["total"])')
+	is "$((total >= 99000 && total <= 101000))" 1 "and so much is the mean of its instances: $total bytes"
+	is "$(fleet services --service $service --json | field '[(s["instances"], s["live"]) for s in r["services"]]')" '[(6, 100000)]' \
+		'services: six instances, and the live memory of the one that is there'
+done
+is "$(fleet kills --service said --json | field '[(k["pid"], k["time"]) for k in r["kills"]]')" \
+	'[(5, 1790003300), (4, 1790002640), (3, 1790001980), (2, 1790001320), (1, 1790000660)]' 'those that have ended'
+like "$(fleet kills --service said)" '5 of 6 processes have ended*' 'of so many'
+
+# Neither loads all snapshots of the store.
+python3 - "$scratch/fleet.db" <<'P'
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1], timeout=60)
+store.execute("""INSERT INTO snapshots SELECT s.instance, s.time_ns + 1000 * (n.value + 1), s.bytes, s.resident, s.memory_limit, s.limit_of_group, s.period, s.unsampling,
+    s.has_allocated, '', s.base_ns FROM (SELECT * FROM snapshots WHERE instance = (SELECT instance FROM processes WHERE service = 'silent' AND pid = 1) LIMIT 1) AS s,
+    (WITH RECURSIVE n(value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM n WHERE value < 399999) SELECT value FROM n) AS n""")
+store.commit()
+P
+peak() { python3 -c 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
+for question in services kills; do
+	kilobytes=$(peak "$cairn" fleet $question --store "$store")
+	is "$((kilobytes < 60000))" 1 "fleet $question over 400,000 snapshots takes $kilobytes KiB"
+done
+is "$(fleet services --service silent --json | field 'r["services"][0]["snapshots"]')" 400066 'which are counted'
 kill "$collector"; wait "$collector" 2>/dev/null
 done_testing

@@ -259,4 +259,42 @@ wait $runner
 is $? 143 "a signal goes to the command, and its end comes back"
 kill -0 "$service" 2>/dev/null
 ok $((! $?)) "which is gone"
+# More processes than a limit of 64 files allows to look at: the supervisor raises its own, and the command keeps it.
+cat >"$scratch/many.py" <<'P'
+import os, resource, subprocess, sys, time
+held = [bytes(100000) for _ in range(400)]
+many = [subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(60)]
+print(*(process.pid for process in many), file=open(sys.argv[1], "w"))
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
+P
+out=$(ulimit -Sn 64; "$cairn" run -o many.heap -- python3 "$scratch/many.py" "$scratch/many.pids" 2>&1)
+like "$out" "64
+*; 60 descendant processes still run*" "the memory of 60 descendants is read with a limit of 64 files, which the command keeps"
+kill $(cat "$scratch/many.pids")
+
+# Where no more can be opened at all, whoever ends waits a moment for the supervisor, which does not run round meanwhile.
+cat >"$scratch/accepts.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags)
+{
+	if (strcmp(program_invocation_short_name, "cairn") != 0)
+		return ((int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4"))(socket, address, length, flags);
+	int file = open("ACCEPTS", O_WRONLY | O_APPEND | O_CREAT, 0600);
+	(void)!write(file, "x", 1);
+	close(file);
+	errno = EMFILE;
+	return -1;
+}
+C
+sed -i "s|ACCEPTS|$scratch/accepts|" "$scratch/accepts.c"
+$cc -w -shared -fPIC -o "$scratch/accepts.so" "$scratch/accepts.c"
+LD_PRELOAD=$scratch/accepts.so "$cairn" run -q -o refused.heap -- "$scratch/short" >"$scratch/out" 2>&1
+is $? 5 "the command's code is passed through where no guest can be let in"
+is "$(($(stat -c %s "$scratch/accepts") < 500))" 1 "accept() fails $(stat -c %s "$scratch/accepts") times, not without a pause"
 done_testing

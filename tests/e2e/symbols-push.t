@@ -234,4 +234,32 @@ S
 else
 	skip 'a disk that is full' 'no mounts here'
 fi
+# A collector that has no room for a piece at the moment, as it says by 503.
+cat >"$scratch/busy.py" <<'P'
+import http.server, sys
+pieces = []
+class Collector(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.command == "PUT":
+            pieces.append(len(pieces) < int(sys.argv[2]))
+        status = 503 if pieces and pieces[-1] and self.command == "PUT" else 200
+        body = b'{"complete":%s,"received":0}' % (b"true" if pieces and not pieces[-1] else b"false")
+        self.send_response(status); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    do_GET = do_POST = do_PUT = answer
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Collector).serve_forever()
+P
+for refusals in 2 1000; do
+	port=$(free_port)
+	python3 "$scratch/busy.py" "$port" "$refusals" &
+	busy=$!
+	children+=("$busy")
+	wait_for 20 curl -s "http://127.0.0.1:$port/" -o "$scratch/answer"
+	timeout 300 "$cairn" symbols push "$scratch/app" --to "http://127.0.0.1:$port" >"$scratch/out" 2>&1
+	echo "$? $(tail -n 1 "$scratch/out")" >"$scratch/said$refusals"
+	kill "$busy"; wait "$busy" 2>/dev/null
+done
+like "$(cat "$scratch/said2")" '0 *app' 'an upload that is refused twice for want of room is tried again'
+like "$(cat "$scratch/said1000")" '1 *' 'and not for ever'
 done_testing

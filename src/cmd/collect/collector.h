@@ -17,6 +17,9 @@
 
 enum { CAIRN_COLLECT_WAITING = 256, CAIRN_COLLECT_BODY = 64 << 20 };
 
+/* Of all requests at a time, in bytes. Those of up to CAIRN_QUOTA_FREE do not count. */
+enum { CAIRN_COLLECT_BODIES = 4 * CAIRN_COLLECT_BODY };
+
 /* Who may send, by a token, and whose data that is then. */
 struct cairn_senders {
 	struct cairn_arena arena;

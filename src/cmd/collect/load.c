@@ -8,6 +8,7 @@
 #include "base/unpack.h"
 #include "http/request.h"
 #include "profile/read.h"
+#include "store/snapshot.h"
 #include "symbol/symbolize.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 	return good;
 }
 
-enum { modules_most = 8192 };
+enum { modules_most = 8192, names_share = 4 };
 
 bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
 		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
@@ -71,6 +72,7 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 {
 	*loaded = (struct cairn_loaded){.labels = cairn_buffer(1 << 16)};
 	cairn_profile_init(&loaded->profile);
+	cairn_query_get(query, "host", loaded->host, sizeof loaded->host);
 	if (!read_within(most, body, loaded, error))
 		return false;
 	struct cairn_profile *profile = &loaded->profile;
@@ -97,11 +99,16 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	if (uploads)
 		cairn_suspects_done(uploads);
 	cairn_arena_free(&arena);
+	/* One name takes a few bytes at each of many addresses, and is written out at each of them. */
+	size_t names = cairn_frames_size(profile);
+	loaded->size += names;
+	if (names / names_share > most)
+		return cairn_fail(error, "the names at its %zu addresses take %zu MiB, more than %d times --unpacked-bytes",
+				  profile->location_count, names >> 20, names_share);
 	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
 		snprintf(loaded->service, sizeof loaded->service, "%.250s",
 			 profile->process ? cairn_base_name(cairn_profile_string(profile, profile->process)) : "unknown");
 	cairn_query_get(query, "version", loaded->version, sizeof loaded->version);
-	cairn_query_get(query, "host", loaded->host, sizeof loaded->host);
 	keep_labels(query, &loaded->labels);
 	loaded->snapshot = (struct cairn_store_snapshot){
 		.profile = profile,

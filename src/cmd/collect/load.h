@@ -12,7 +12,7 @@ struct cairn_loaded {
 	struct cairn_profile profile;
 	char service[256], version[256], host[256];
 	struct cairn_buffer labels;
-	size_t size;  /* of the profile, unpacked */
+	size_t size;  /* of the profile, unpacked, and of the rows that its names become */
 	bool ignored; /* it is one that no store keeps */
 	struct cairn_bill bill; /* of its resident memory, where it says more than how much that is */
 	struct cairn_store_snapshot snapshot; /* borrows from the above, and the tenant */

@@ -71,6 +71,20 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 	return i;
 }
 
+/* Puts ROWS, which come from the COUNT files in NAMES. While the store is waited for, nothing is announced: that it is slow or away is no
+ * fault of the files. */
+static bool put_rows(struct cairn_collector *collector, struct cairn_store *store, struct cairn_store_rows *rows, const char *const *names,
+		     size_t count, struct cairn_error *error)
+{
+	cairn_spool_pause(&collector->spool);
+	if (!cairn_store_look_up(store, rows, error))
+		return false;
+	cairn_spool_begin(&collector->spool, names, count);
+	cairn_store_select(store, rows);
+	cairn_spool_pause(&collector->spool);
+	return cairn_store_put_rows(store, rows, error);
+}
+
 /* Moves up to a batch from the spool into STORE. Returns how many files were dealt with, or -1 where the store did not take them. */
 static int move_batch(struct cairn_collector *collector, struct cairn_store *store, struct cairn_error *error)
 {
@@ -90,15 +104,15 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 		}
 	}
 	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, good);
-	/* From here on only the store can be slow or away, and that is no fault of the files. */
+	bool put = good == 0 || put_rows(collector, store, rows, names, count, error);
 	if (count > 0)
 		cairn_spool_end(&collector->spool, names, count);
-	bool put = good == 0 || cairn_store_put_rows(store, rows, error);
 	cairn_store_rows_free(rows);
 	for (size_t i = 0; put && i < good; i++) {
+		/* Removed first: what the queue takes from it is in memory only, and must not end the next life as well. */
+		cairn_spool_remove(&collector->spool, names[file_of[i]]);
 		if (collector->forwards)
 			cairn_forward_queues_add(collector->forwards, &loaded[file_of[i]].it.profile, &snapshots[i]);
-		cairn_spool_remove(&collector->spool, names[file_of[i]]);
 	}
 	collector->stored += put ? good : 0;
 	for (size_t i = 0; i < done; i++)

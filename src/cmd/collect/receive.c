@@ -45,12 +45,22 @@ static bool refuse(struct cairn_collector *collector, struct cairn_response *res
 	return cairn_collector_refuse(collector, response, status, why);
 }
 
+static bool is_probe(const struct cairn_request *request)
+{
+	return cairn_request_is(request, "GET") && cairn_bytes_equal(request->path, cairn_bytes_of("/health"));
+}
+
 /* Whether a request may go on, once its head is there: nobody sends a large body for nothing. */
 bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum)
 {
 	struct cairn_collector *collector = context;
 	const struct cairn_request *request = &exchange->request;
 	struct cairn_response *response = &exchange->response;
+	/* Probes of Kubernetes and of load balancers have no token, and learn that somebody listens. */
+	if (is_probe(request)) {
+		*body_maximum = 0;
+		return true;
+	}
 	/* Without tokens, a page in a browser on this machine is kept out by what it cannot help sending. */
 	if (request->origin.length > 0 || (!collector->senders.count && !cairn_listen_host_is_ours(request->host, "")))
 		return !refuse(collector, response, 403, "browsers are not answered here, nor requests for another host");
@@ -134,7 +144,7 @@ bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)
 		show_metrics(collector, response);
 		return true;
 	}
-	if (get && cairn_bytes_equal(request->path, cairn_bytes_of("/health"))) {
+	if (is_probe(request)) {
 		cairn_response_text(response, 200, "text/plain", "ok\n");
 		return true;
 	}

@@ -40,10 +40,14 @@ bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct 
 	if (!cairn_file_read(&file, path, error))
 		return false;
 	rest = file.bytes;
-	while (cairn_text_line(&rest, &line, NULL) && senders->count < tokens_most) {
+	bool fits = true;
+	while (fits && cairn_text_line(&rest, &line, NULL)) {
 		line = cairn_text_trim(line);
 		if (line.length == 0 || line.data[0] == '#')
 			continue;
+		fits = senders->count < tokens_most;
+		if (!fits)
+			break;
 		size_t length = 0;
 		while (length < line.length && line.data[length] != ' ' && line.data[length] != '\t')
 			length++;
@@ -54,6 +58,9 @@ bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct 
 					      cairn_arena_text(&senders->arena, tenant)};
 	}
 	cairn_file_close(&file);
+	if (!fits) /* a sender whose token is left out would be refused for no reason that it could see */
+		return cairn_fail(error, "%s: more than %d tokens in this file, which is the most that a collector takes", path,
+				  tokens_most);
 	return senders->count > 0 || cairn_fail(error, "%s: no token in this file, so nobody could send", path);
 }
 

@@ -148,6 +148,14 @@ void cairn_spool_begin(struct cairn_spool *spool, const char *const *names, size
 		write_attempts(spool, names, count);
 }
 
+void cairn_spool_pause(struct cairn_spool *spool)
+{
+	if (spool->attempt_count > 0)
+		write_attempts(spool, NULL, 0);
+	else
+		unlinkat(spool->folder, attempts_name, 0);
+}
+
 void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -155,10 +163,7 @@ void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t
 		if (attempt)
 			drop_attempt(spool, attempt);
 	}
-	if (spool->attempt_count > 0)
-		write_attempts(spool, NULL, 0);
-	else
-		unlinkat(spool->folder, attempts_name, 0);
+	cairn_spool_pause(spool);
 }
 
 /* Makes room for one more file in `.refused`: removes the oldest of too many. */

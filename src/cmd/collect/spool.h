@@ -55,6 +55,10 @@ size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *are
 /* Work on the COUNT files in NAMES begins: counts an attempt of each, on the disk. A disk that is full holds nothing up. */
 void cairn_spool_begin(struct cairn_spool *spool, const char *const *names, size_t count);
 
+/* It waits for somebody else, and is not to blame for an end meanwhile: as before this attempt, on the disk. It goes on with another
+ * call of cairn_spool_begin. */
+void cairn_spool_pause(struct cairn_spool *spool);
+
 /* It has ended: they have done no harm. */
 void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t count);
 

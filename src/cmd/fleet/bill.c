@@ -76,14 +76,6 @@ static int by_size(const void *a, const void *b)
 	return order ? order : strcmp(one->version, other->version);
 }
 
-/* Whether PROCESS is there no more at the time NOW_NS: it ended, or has sent nothing for longer than it used to. */
-static bool is_gone(const struct cairn_store_process *process, int64_t now_ns)
-{
-	static const int64_t silence_ns = 600 * (int64_t)CAIRN_SECOND_NS;
-	const struct cairn_store_point *last = cairn_store_last(process);
-	return last->ended[0] || (now_ns - last->time_ns > silence_ns && cairn_fleet_point_at(process, now_ns) == SIZE_MAX);
-}
-
 /* The processes that are there, or, where none is, all of them: as they were last seen. */
 static struct bill *make_bills(const struct cairn_store_processes *processes, const struct lines *lines, size_t *count)
 {
@@ -95,10 +87,10 @@ static struct bill *make_bills(const struct cairn_store_processes *processes, co
 		newest =
 			cairn_store_last(&processes->items[i])->time_ns > newest ? cairn_store_last(&processes->items[i])->time_ns : newest;
 	for (size_t i = 0; i < processes->count; i++)
-		any = any || !is_gone(&processes->items[i], newest);
+		any = any || !cairn_fleet_is_gone(&processes->items[i], newest);
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct cairn_store_process *process = &processes->items[i];
-		if (any && is_gone(process, newest))
+		if (any && cairn_fleet_is_gone(process, newest))
 			continue;
 		size_t at = 0;
 		while (at < *count &&

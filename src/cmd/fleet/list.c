@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
+#include "cmd/fleet/series.h"
 #include "process/clock.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 struct service_row {
 	const char *service, *version;
 	size_t instances, snapshots;
-	double live, resident;
+	double live, resident; /* of those that still are there */
 	int64_t first_ns, last_ns;
 };
 
@@ -23,6 +24,11 @@ static struct service_row *list_services(const struct cairn_store_processes *pro
 {
 	struct service_row *rows = cairn_array_zero(processes->count, sizeof *rows);
 	*count = 0;
+	int64_t newest = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		int64_t last = cairn_store_last(&processes->items[i])->time_ns;
+		newest = last > newest ? last : newest;
+	}
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct cairn_store_process *process = &processes->items[i];
 		size_t at = 0;
@@ -31,13 +37,15 @@ static struct service_row *list_services(const struct cairn_store_processes *pro
 		struct service_row *row = &rows[at];
 		if (at == *count)
 			*row = (struct service_row){
-				.service = process->service, .version = process->version, .first_ns = process->points[0].time_ns};
+				.service = process->service, .version = process->version, .first_ns = process->first_ns};
 		*count += at == *count;
 		row->instances++;
-		row->snapshots += process->point_count;
-		row->live += cairn_store_last(process)->bytes;
-		row->resident += cairn_store_last(process)->resident;
-		row->first_ns = process->points[0].time_ns < row->first_ns ? process->points[0].time_ns : row->first_ns;
+		row->snapshots += process->snapshots;
+		if (!cairn_fleet_is_gone(process, newest)) {
+			row->live += cairn_store_last(process)->bytes;
+			row->resident += cairn_store_last(process)->resident;
+		}
+		row->first_ns = process->first_ns < row->first_ns ? process->first_ns : row->first_ns;
 		row->last_ns = cairn_store_last(process)->time_ns > row->last_ns ? cairn_store_last(process)->time_ns : row->last_ns;
 	}
 	return rows;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
+#include "cmd/fleet/series.h"
 #include "http/request.h"
 #include "process/clock.h"
 #include "profile/combine.h"
@@ -54,6 +55,8 @@ static bool make_question(const struct cairn_fleet_options *options, int64_t bac
 		.instance = options->instance,
 		.labels = options->labels.items,
 		.label_count = options->labels.count,
+		.last_only = options->last_only,
+		.counted = options->last_only,
 		.from_ns = back_ns ? now - back_ns : 0,
 	};
 	for (size_t i = 0; i < options->labels.count; i++)
@@ -225,6 +228,8 @@ bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, st
 	struct sum sum;
 	bool good = cairn_fleet_source_parse(name, &arena, &options, error);
 	struct cairn_store *store = good ? cairn_fleet_ask(&options, hour, &processes, error) : NULL;
+	double *shares = cairn_array_new(processes.count, sizeof *shares);
+	double instances = cairn_fleet_shares(&processes, shares);
 	cairn_combine_start(&sum.combine, profile);
 	good = store != NULL;
 	for (size_t i = 0; good && i < processes.count; i++) {
@@ -232,10 +237,11 @@ bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, st
 		size_t count = process->point_count < points_most ? process->point_count : points_most, wanted[points_most];
 		for (size_t k = 0; k < count; k++)
 			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : 0;
-		sum.factor = 1 / (double)count / (options.per_instance ? (double)processes.count : 1);
+		sum.factor = shares[i] / (double)count / (options.per_instance ? instances : 1);
 		good = cairn_store_profiles(store, process, wanted, count, add_profile, &sum, error);
 	}
 	cairn_combine_finish(&sum.combine);
+	free(shares);
 	if (good) {
 		char text[200];
 		snprintf(text, sizeof text, "%.100s, %s %zu process%s, averaged over time",

@@ -16,6 +16,7 @@ struct cairn_fleet_options {
 	const char *from, *to;
 	struct cairn_option_list labels;
 	bool per_instance; /* the mean over processes, not their sum */
+	bool last_only; /* no option: only the last snapshot of each process, and how many there are */
 	bool sparse; /* no option: where there are enough whole snapshots, points between them are of no use */
 };
 

@@ -13,11 +13,18 @@
 static const int64_t day = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 enum { silent_times = 3 };
 
+/* The usual time between two snapshots of PROCESS; 0 where there is only one. */
+static int64_t interval(const struct cairn_store_process *process)
+{
+	int64_t first = process->first_ns ? process->first_ns : process->points[0].time_ns;
+	size_t count = process->first_ns ? process->snapshots : process->point_count;
+	return count > 1 ? (cairn_store_last(process)->time_ns - first) / (int64_t)(count - 1) : 0;
+}
+
 /* How long PROCESS counts after a snapshot that no other follows. */
 static int64_t patience(const struct cairn_store_process *process)
 {
-	int64_t span = cairn_store_last(process)->time_ns - process->points[0].time_ns;
-	return process->point_count > 1 ? silent_times * (span / (int64_t)(process->point_count - 1)) : 0;
+	return silent_times * interval(process);
 }
 
 size_t cairn_fleet_point_at(const struct cairn_store_process *process, int64_t time_ns)
@@ -36,6 +43,41 @@ size_t cairn_fleet_point_at(const struct cairn_store_process *process, int64_t t
 	bool over = low == process->point_count && point->time_ns != time_ns &&
 		    (point->ended[0] || time_ns - point->time_ns > patience(process));
 	return over ? SIZE_MAX : low - 1;
+}
+
+bool cairn_fleet_is_gone(const struct cairn_store_process *process, int64_t now_ns)
+{
+	static const int64_t silence_ns = 600 * (int64_t)CAIRN_SECOND_NS;
+	const struct cairn_store_point *last = cairn_store_last(process);
+	return last->ended[0] || (now_ns - last->time_ns > silence_ns && cairn_fleet_point_at(process, now_ns) == SIZE_MAX);
+}
+
+double cairn_fleet_shares(const struct cairn_store_processes *processes, double *shares)
+{
+	int64_t first = INT64_MAX, last = 0;
+	double usual = 0, sum = 0;
+	size_t repeated = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		first = process->points[0].time_ns < first ? process->points[0].time_ns : first;
+		last = cairn_store_last(process)->time_ns > last ? cairn_store_last(process)->time_ns : last;
+		repeated += interval(process) > 0;
+		usual += (double)interval(process);
+	}
+	usual = repeated ? usual / (double)repeated : 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		const struct cairn_store_point *end = cairn_store_last(process);
+		double own = interval(process) ? (double)interval(process) : usual, silent = (double)(last - end->time_ns);
+		double there = (double)(end->time_ns - process->points[0].time_ns);
+		if (!end->ended[0])
+			there += silent <= silent_times * own ? silent : own;
+		there = there < own ? own : there;
+		/* Where each has one snapshot, nothing is known about how long they are there. */
+		shares[i] = repeated && there < (double)(last - first) ? there / (double)(last - first) : 1;
+		sum += shares[i];
+	}
+	return sum;
 }
 
 static void count_instances(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instant)

@@ -43,6 +43,7 @@ struct loop {
 	bool is_stopping;  /* a signal to end was passed on */
 	struct guest guests[guests_most];
 	int64_t look_ns, list_ns, profile_ns; /* when the next are due */
+	int64_t accept_ns; /* nobody is let in before that */
 	int64_t began_ns, granted_ns; /* the last: what handing over has taken in all */
 };
 
@@ -99,8 +100,11 @@ static void accept_guest(struct loop *loop)
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 	int descriptor = accept4(loop->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (descriptor < 0)
+	if (descriptor < 0) {
+		/* As when there is no descriptor left: who waits goes on waiting, and the loop must not run round for it. */
+		loop->accept_ns = cairn_clock_ns() + look_ms * CAIRN_MILLISECOND_NS;
 		return;
+	}
 	struct guest *room = NULL;
 	for (int i = 0; i < guests_most && !room; i++)
 		if (loop->guests[i].descriptor < 0)
@@ -267,7 +271,7 @@ static void wait_for_events(struct loop *loop, int wait_ms)
 	struct guest *whose[guests_most];
 	nfds_t count = 0;
 	ready[count++] = (struct pollfd){.fd = loop->signals, .events = POLLIN};
-	ready[count++] = (struct pollfd){.fd = loop->listener, .events = POLLIN};
+	ready[count++] = (struct pollfd){.fd = cairn_clock_ns() < loop->accept_ns ? -1 : loop->listener, .events = POLLIN};
 	for (int i = 0; i < guests_most; i++)
 		if (loop->guests[i].descriptor >= 0) {
 			whose[count - 2] = &loop->guests[i];
@@ -291,6 +295,8 @@ static void run_loop(struct loop *loop)
 		if (now >= loop->look_ns)
 			look(loop, now);
 		int64_t wait = loop->look_ns - cairn_clock_ns();
+		if (loop->accept_ns > now && loop->accept_ns - now < wait)
+			wait = loop->accept_ns - now;
 		wait_for_events(loop, wait <= 0 ? 0 : (int)(wait / CAIRN_MILLISECOND_NS) + 1);
 	}
 	for (int i = 0; i < guests_most; i++) /* what the last of them sent before they ended */
@@ -345,6 +351,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 		start_command(run->command, &before, loop.terminal >= 0);
 	if (run->pid < 0)
 		return cairn_fail_errno(error, "cannot start a process");
+	cairn_memory_read_many(); /* the command, which is started by now, keeps its own limit */
 	signal(SIGPIPE, SIG_IGN); /* the summary may have no reader any more */
 	if (loop.terminal >= 0)
 		setpgid(run->pid, run->pid);

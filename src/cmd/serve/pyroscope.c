@@ -535,18 +535,21 @@ static bool merge(struct asking *asking, const struct query *query, const struct
 	bool good = true;
 	size_t each = processes.count > 0 ? snapshots_most / processes.count : 0;
 	each = each < 1 ? 1 : each < points_most ? each : points_most;
+	double *shares = cairn_array_new(processes.count, sizeof *shares);
+	cairn_fleet_shares(&processes, shares);
 	cairn_combine_start(&sum.combine, profile);
 	for (size_t i = 0; good && i < processes.count; i++) {
 		const struct cairn_store_process *process = &processes.items[i];
 		size_t count = process->point_count < each ? process->point_count : each, wanted[points_most];
 		for (size_t k = 0; k < count; k++)
 			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : process->point_count - 1;
-		sum.factor = 1 / (double)count;
+		sum.factor = shares[i] / (double)count;
 		good = go_on(asking, error) &&
 		       (type->accumulates ? add_allocated(asking, process, &sum, error)
 					  : cairn_store_profiles(asking->store, process, wanted, count, add_profile, &sum, error));
 	}
 	cairn_combine_finish(&sum.combine);
+	free(shares);
 	cairn_store_processes_free(&processes);
 	/* What was allocated before is no base to compare with. */
 	free(profile->base);

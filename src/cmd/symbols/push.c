@@ -99,17 +99,20 @@ static bool send_file(const struct push *push, const struct cairn_build_file *fi
 			attempts = 0;
 			continue;
 		}
-		if (attempts++ == attempts_most)
+		if (answered && said.status != 409 && said.status != 503)
+			break;
+		if (attempts++ == attempts_most) {
+			if (answered && said.status == 503)
+				break;
 			return answered ? cairn_fail(error,
 						     "the collector keeps another part of the file each time; if a load balancer stands "
 						     "before several, name one of them in --to")
 					: false;
+		}
 		if (answered && said.status == 409) {
 			said.status = 200; /* it says from where to go on */
 			continue;
 		}
-		if (answered)
-			break;
 		nanosleep(&(struct timespec){attempts, 0}, NULL);
 		said.status = 200;
 		if (!ask(push, sum, question, (struct cairn_bytes){0}, &said, error))

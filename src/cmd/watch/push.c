@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/forward/forward.h"
 #include "cmd/template.h"
+#include "dump/listing.h"
 #include "http/client.h"
 #include "process/clock.h"
 
@@ -23,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { waiting_most = 512, shortest_ms = 500, longest_ms = 30000, patience_ms = 5000, answer_most = 1 << 16 };
 static const size_t dump_most = (size_t)1 << 30; /* unpacked: it is a dump of our own */
@@ -254,9 +256,39 @@ static int compare_left(const void *a, const void *b)
 	return (one->time_ns > other->time_ns) - (one->time_ns < other->time_ns);
 }
 
-/* Queues the dumps of the folder that an earlier sender did not come to. Without a mark there was none. */
-static void queue_left(struct cairn_push *push)
+/* How names made from PATTERN end, from the dot on: a number may come before it; "" where that differs from name to name. */
+static const char *ending_of(const char *pattern)
 {
+	const char *percent = strrchr(pattern, '%'), *tail = percent && percent[1] ? percent + 2 : pattern, *dot = strrchr(tail, '.');
+	return dot ? dot : "";
+}
+
+static uint64_t hash_name(const char *name)
+{
+	return cairn_hash_bytes(name, strlen(name));
+}
+
+/* The hashes of the names of all heap dumps in FOLDER, whatever they end in. */
+static void list_dumps(const char *folder, struct cairn_map *names)
+{
+	struct cairn_listing listing = {0};
+	struct cairn_error error;
+	int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (descriptor < 0)
+		return;
+	if (cairn_listing_read(&listing, descriptor, &error))
+		for (size_t i = 0; i < listing.count; i++)
+			*cairn_map_at(names, hash_name(listing.dumps[i].name)) = 0;
+	cairn_listing_free(&listing);
+	close(descriptor);
+}
+
+/* Queues the dumps of the folder that an earlier sender did not come to: heap dumps, and what is called like the dumps of this one, which
+ * may be of another format. Without a mark there was none. */
+static void queue_left(struct cairn_push *push, const char *pattern)
+{
+	const char *ending = ending_of(pattern);
+	struct cairn_map dumps = {0};
 	struct cairn_file mark;
 	struct cairn_bytes line;
 	uint64_t since = 0;
@@ -272,9 +304,14 @@ static void queue_left(struct cairn_push *push)
 	bool known = cairn_text_decimal(&line, &since);
 	cairn_file_close(&mark);
 	DIR *entries = known ? opendir(push->folder) : NULL;
+	if (entries)
+		list_dumps(push->folder, &dumps);
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		struct stat status;
-		if (!cairn_bytes_end_with(cairn_bytes_of(entry->d_name), ".heap") || strlen(entry->d_name) >= CAIRN_TEMPLATE_NAME ||
+		struct cairn_bytes name = cairn_bytes_of(entry->d_name);
+		bool ours = name.data[0] != '.' && ((ending[0] && cairn_bytes_end_with(name, ending)) ||
+						    cairn_map_get(&dumps, hash_name(entry->d_name)) != CAIRN_NONE);
+		if (!ours || name.length >= CAIRN_TEMPLATE_NAME ||
 		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
 		    cairn_time_ns(&status.st_mtim) <= (int64_t)since)
 			continue;
@@ -284,6 +321,7 @@ static void queue_left(struct cairn_push *push)
 	}
 	if (entries)
 		closedir(entries);
+	cairn_map_free(&dumps);
 	if (count > 0)
 		qsort(left, count, sizeof *left, compare_left);
 	for (size_t i = 0; i < count; i++)
@@ -303,7 +341,7 @@ static void free_push(struct cairn_push *push)
 }
 
 struct cairn_push *cairn_push_open(const char *to, const char *token, const char *headers, const struct cairn_option_list *labels,
-				   const char *host, const char *folder, struct cairn_error *error)
+				   const char *host, const char *folder, const char *pattern, struct cairn_error *error)
 {
 	struct cairn_push *push = cairn_array_zero(1, sizeof *push);
 	*push = (struct cairn_push){.url = cairn_buffer(8000),
@@ -323,7 +361,7 @@ struct cairn_push *cairn_push_open(const char *to, const char *token, const char
 	else
 		good = good && (push->store_name || make_url(push, to, error));
 	if (good)
-		queue_left(push);
+		queue_left(push, pattern);
 	if (good && pthread_create(&push->thread, NULL, run, push) != 0)
 		good = cairn_fail(error, "cannot start a thread");
 	if (good)

@@ -14,10 +14,10 @@
 struct cairn_push;
 
 /* Starts sending to TO, the URL of a collector, the name of a store, or a receiver of cmd/forward/forward.h; every dump is sent with LABELS
- * ("key=value") and HOST. TOKEN, for a collector, and HEADERS, a file for a receiver, may be NULL. FOLDER is where the dumps are. All are
- * borrowed. NULL, with a sentence, where an argument is wrong. */
+ * ("key=value") and HOST. TOKEN, for a collector, and HEADERS, a file for a receiver, may be NULL. FOLDER is where the dumps are, and
+ * PATTERN what their names are made from. All are borrowed. NULL, with a sentence, where an argument is wrong. */
 struct cairn_push *cairn_push_open(const char *to, const char *token, const char *headers, const struct cairn_option_list *labels,
-				   const char *host, const char *folder, struct cairn_error *error);
+				   const char *host, const char *folder, const char *pattern, struct cairn_error *error);
 
 /* The dump FILE, in the folder, is there: it is to be sent. Any thread; never waits. */
 void cairn_push_add(struct cairn_push *push, const char *file);

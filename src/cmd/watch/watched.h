@@ -13,6 +13,7 @@ struct cairn_watched {
 	bool service;     /* the name is that of a service */
 	bool done;        /* it is no longer watched */
 	bool failed;      /* it could never be watched properly */
+	bool hopeless;    /* its process was given up: there is nothing to be had from it */
 	struct cairn_error said; /* the last problem reported, so that it is reported only once, */
 	int64_t said_ns;         /* and when */
 	/* Of the present process. */

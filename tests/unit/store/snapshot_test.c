@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/snapshot.h"
 
+#include "base/text.h"
 #include "profile/read.h"
 #include "tap.h"
 
@@ -54,6 +55,44 @@ static size_t take_samples(const struct cairn_buffer *rows, struct cairn_stored_
 		samples[count++] = cairn_stored_sample_take(&cursor);
 	}
 	return count;
+}
+
+/* One long name, many times at each address: a small profile, and limited rows, in which every name is whole. */
+static void test_long_names(void)
+{
+	struct cairn_profile profile;
+	struct cairn_error error;
+	struct cairn_frame frames[100];
+	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	char name[3001] = "";
+	memset(name, 'n', sizeof name - 1);
+	cairn_profile_init(&profile);
+	if (!cairn_profile_read(&profile, cairn_bytes_of(dump), "dump", &(struct cairn_read_options){0}, &error))
+		ok(false, "%s", error.text);
+	struct cairn_function function = {.name = cairn_profile_text(&profile, name), .file = cairn_profile_text(&profile, "a.c")};
+	function.system_name = function.name;
+	for (size_t i = 0; i < 100; i++)
+		frames[i] = (struct cairn_frame){cairn_profile_add_function(&profile, &function), (uint32_t)i, 0};
+	for (uint32_t i = 0; i < profile.location_count; i++)
+		cairn_profile_set_frames(&profile, i, frames, 100);
+	is_int(cairn_frames_write(&profile, 1, &rows), 3, "three addresses of one hundred functions each");
+	ok(rows.length <= cairn_frames_size(&profile) && cairn_frames_size(&profile) < 3 * (CAIRN_STORE_NAMES + 200),
+	   "their rows take %zu bytes, as was foreseen (%zu)", rows.length, cairn_frames_size(&profile));
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	cairn_row_take_number(&cursor);
+	cairn_row_take_text(&cursor);
+	cairn_row_take_text(&cursor);
+	cairn_row_take_number(&cursor);
+	struct cairn_bytes names = cairn_row_take_text(&cursor), line;
+	size_t lines = 0, whole = 0;
+	while (cairn_text_line(&names, &line, NULL)) {
+		lines++;
+		whole += line.length > 3000 && line.data[3000] == '\t';
+	}
+	is_int(lines, CAIRN_STORE_NAMES / 3035, "the innermost of them, as many as there is room for");
+	is_int(whole, lines, "are whole");
+	cairn_buffer_free(&rows);
+	cairn_profile_free(&profile);
 }
 
 int main(void)
@@ -173,5 +212,6 @@ int main(void)
 		cairn_buffer_free(&other[i]);
 	}
 	cairn_profile_free(&profile);
+	test_long_names();
 	return tap_done();
 }

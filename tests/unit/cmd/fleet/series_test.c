@@ -1,0 +1,75 @@
+/* series_test.c - for which part of the time a process of a store was there, and who still is.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/fleet/series.h"
+
+#include "base/time.h"
+#include "tap.h"
+
+static const int64_t minute = 60 * (int64_t)CAIRN_SECOND_NS;
+static struct cairn_store_point room[16][64];
+
+/* A process with COUNT snapshots STEP minutes apart, from minute START on. */
+static struct cairn_store_process process(size_t number, int start, size_t count, int step, const char *ended)
+{
+	for (size_t i = 0; i < count; i++)
+		room[number][i] = (struct cairn_store_point){.time_ns = (1000 + start + (int64_t)i * step) * minute,
+							     .ended = i + 1 == count ? ended : ""};
+	return (struct cairn_store_process){.points = room[number], .point_count = count};
+}
+
+static void test_shares(void)
+{
+	double shares[16];
+	struct cairn_store_process items[16];
+	struct cairn_store_processes processes = {.items = items};
+	for (size_t i = 0; i < 6; i++)
+		items[processes.count++] = process(i, (int)i * 10, 10, 1, "");
+	is_near(cairn_fleet_shares(&processes, shares), 1, 1e-9, "one that is replaced every ten minutes, without a word, is there once");
+	is_near(shares[0], 10. / 59, 1e-9, "the first until its next snapshot was due");
+	is_near(shares[5], 9. / 59, 1e-9, "the last until the last snapshot");
+
+	processes.count = 0;
+	items[processes.count++] = process(0, 0, 61, 1, "");
+	items[processes.count++] = process(1, 0, 31, 1, "exited with code 0");
+	items[processes.count++] = process(2, 58, 1, 1, "");
+	items[processes.count++] = process(3, 20, 1, 1, "");
+	items[processes.count++] = process(4, 20, 1, 1, "killed by signal 9");
+	items[processes.count++] = process(5, 0, 30, 2, "");
+	is_near(cairn_fleet_shares(&processes, shares), 1 + 0.5 + (2 + 4. / 3 + 4. / 3) / 60 + 1, 1e-9, "several, for different times");
+	is_near(shares[0], 1, 1e-9, "all the time");
+	is_near(shares[1], 0.5, 1e-9, "until its end, which is known");
+	is_near(shares[2], 2. / 60, 1e-9, "one snapshot, of one that may still be there");
+	is_near(shares[3], 4. / 3 / 60, 1e-9, "one snapshot and no more: as long as the others take from one to the next");
+	is_near(shares[4], 4. / 3 / 60, 1e-9, "which is so for one that has ended, too");
+	is_near(shares[5], 1, 1e-9, "one whose next snapshot is not due yet");
+
+	processes.count = 0;
+	for (size_t i = 0; i < 3; i++)
+		items[processes.count++] = process(i, (int)i * 7, 1, 1, "");
+	is_near(cairn_fleet_shares(&processes, shares), 3, 1e-9, "where each has one snapshot, all count");
+	processes.count = 1;
+	is_near(cairn_fleet_shares(&processes, shares), 1, 1e-9, "one snapshot");
+	processes.count = 0;
+	is_near(cairn_fleet_shares(&processes, shares), 0, 1e-9, "none");
+}
+
+static void test_gone(void)
+{
+	struct cairn_store_process often = process(0, 0, 10, 1, ""), ended = process(1, 0, 10, 1, "exited with code 0");
+	struct cairn_store_process last = process(2, 600, 1, 1, "");
+	int64_t end = 1009 * minute;
+	ok(!cairn_fleet_is_gone(&often, end) && !cairn_fleet_is_gone(&often, end + 10 * minute), "silent for ten minutes: still there");
+	ok(cairn_fleet_is_gone(&often, end + 11 * minute), "and then gone");
+	ok(cairn_fleet_is_gone(&ended, end), "one that has ended is gone at once");
+	last.first_ns = 1000 * minute;
+	last.snapshots = 11; /* an hour apart, of which only the last one is here */
+	ok(!cairn_fleet_is_gone(&last, 1600 * minute + 170 * minute), "one that sends every hour is there for three hours");
+	ok(cairn_fleet_is_gone(&last, 1600 * minute + 190 * minute), "and then gone, too");
+}
+
+int main(void)
+{
+	test_shares();
+	test_gone();
+	return tap_done();
+}
