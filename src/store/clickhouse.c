@@ -266,10 +266,19 @@ static bool insert_packed(struct clickhouse_connection *connection, const struct
 	return packed.length == 0 || ask(connection, connection->database, statement, &packed, NULL, error);
 }
 
+/* ROWS as the server takes them; NULL for none. */
+static char *compress(struct cairn_bytes rows, size_t *length)
+{
+	char *packed = rows.length ? cairn_pack_gzip(rows, length) : NULL;
+	if (rows.length && !packed)
+		cairn_out_of_memory(rows.length);
+	return packed;
+}
+
 static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
 {
 	size_t length = 0;
-	char *packed = rows.length ? cairn_pack_gzip(rows, &length) : NULL;
+	char *packed = compress(rows, &length);
 	bool good = insert_packed(handle, table, (struct cairn_bytes){packed, length}, error);
 	free(packed);
 	return good;
@@ -279,7 +288,7 @@ static void pack(struct cairn_buffer rows[CAIRN_TABLES])
 {
 	for (size_t i = 0; i < CAIRN_TABLES; i++) {
 		size_t length = 0;
-		char *packed = rows[i].length ? cairn_pack_gzip(cairn_buffer_bytes(&rows[i]), &length) : NULL;
+		char *packed = compress(cairn_buffer_bytes(&rows[i]), &length);
 		cairn_buffer_free(&rows[i]);
 		rows[i] = cairn_buffer(SIZE_MAX);
 		rows[i].data = packed;

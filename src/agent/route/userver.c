@@ -65,10 +65,15 @@ static bool require_jemalloc(struct cairn_call *call)
 	return false;
 }
 
+static char *find_active(struct cairn_buffer *body)
+{
+	return body->length ? memmem(body->data, body->length, active_key, sizeof active_key - 1) : NULL;
+}
+
 /* Removes the line of jemalloc's statistics in which its own profiler is on or off. */
 static void remove_active(struct cairn_buffer *body)
 {
-	char *found = body->length ? memmem(body->data, body->length, active_key, sizeof active_key - 1) : NULL;
+	char *found = find_active(body);
 	if (!found)
 		return;
 	const char *before = memrchr(body->data, '\n', (size_t)(found - body->data)), *stop = body->data + body->length;
@@ -78,7 +83,8 @@ static void remove_active(struct cairn_buffer *body)
 	body->length -= (size_t)(rest - start);
 }
 
-/* The line that userver looks for tells whether the engine in use samples. */
+/* The line that userver looks for tells whether the engine in use samples. jemalloc's own does if that is the engine; older versions of
+ * it leave it out where profiling is not enabled. */
 void cairn_userver_stat(struct cairn_call *call)
 {
 	struct cairn_profiler *profiler = &call->agent->profiler;
@@ -90,6 +96,8 @@ void cairn_userver_stat(struct cairn_call *call)
 			require_jemalloc(call);
 		return;
 	}
+	if (cairn_profiler_is_jemalloc(profiler) && find_active(&call->response->body))
+		return;
 	remove_active(&call->response->body);
 	cairn_buffer_format(&call->response->body, " %s %s\n", active_key,
 			    cairn_profiler_state(profiler) == CAIRN_PROFILER_ACTIVE ? "true" : "false");
