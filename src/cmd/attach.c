@@ -341,7 +341,8 @@ static int lock_process(int pid)
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	for (int i = 0; i < 1000 && descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0; i++)
+	/* Some file systems have no locks: then there is nothing to wait for. */
+	for (int i = 0; i < 1000 && descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
 		pause_ms(10);
 	return descriptor;
 }
