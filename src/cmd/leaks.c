@@ -162,10 +162,13 @@ static void write_summary(const struct report *report)
 	if (report->last->run > 0)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, leaks->now.value, text));
-	if (leaks->observed_hours > 0)
-		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live up to about %s\n",
+	if (leaks->observed_hours > 0) {
+		bool short_lived = leaks->longest_hours * 3600 < 0.1;
+		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live %s %s\n",
 				    report->series->point_count >= least_dumps ? " too" : "",
-				    cairn_words_duration(leaks->longest_hours, time, sizeof time));
+				    short_lived ? "for less than" : "up to about",
+				    cairn_words_duration(short_lived ? 0.1 / 3600 : leaks->longest_hours, time, sizeof time));
+	}
 	if (report->series->point_count > 1 && leaks->hours < hours_of_day && !brief)
 		cairn_buffer_text(out, "the dumps span less than a day: a daily rhythm may look like growth\n");
 	write_limit(report);

@@ -1,0 +1,495 @@
+/* ask.c - asks a store for processes, their snapshots and the profiles in them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/time.h"
+#include "http/request.h"
+#include "process/clock.h"
+#include "store/handle.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool says(const char *wanted, const char *value)
+{
+	return !wanted || strcmp(wanted, value) == 0;
+}
+
+/* LABEL is "key=value". */
+static bool has_label(const struct cairn_store_process *process, const char *label)
+{
+	char key[128], value[512];
+	const char *equals = strchr(label, '=');
+	if (!equals || (size_t)(equals - label) >= sizeof key)
+		return false;
+	snprintf(key, sizeof key, "%.*s", (int)(equals - label), label);
+	return cairn_query_get(process->labels, key, value, sizeof value) && strcmp(value, equals + 1) == 0;
+}
+
+static bool is_asked(const struct cairn_question *question, const struct cairn_store_process *process)
+{
+	char number[24], place[300];
+	snprintf(number, sizeof number, "%llu", (unsigned long long)process->instance);
+	snprintf(place, sizeof place, "%.250s:%llu", process->host, (unsigned long long)process->pid);
+	if (!says(question->service, process->service) || !says(question->version, process->version))
+		return false;
+	if (question->instance && strcmp(question->instance, process->host) != 0 && strcmp(question->instance, place) != 0 &&
+	    strcmp(question->instance, number) != 0)
+		return false;
+	for (size_t i = 0; i < question->label_count; i++)
+		if (!has_label(process, question->labels[i]))
+			return false;
+	return !question->wants || question->wants(question->context, process);
+}
+
+static const char *take_text(struct cairn_arena *arena, struct cairn_cursor *rows)
+{
+	return cairn_arena_text(arena, cairn_row_take_text(rows));
+}
+
+static bool ask_processes(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+			  struct cairn_map *places, struct cairn_error *error)
+{
+	char statement[400];
+	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	uint64_t tenant = cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : ""));
+	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
+	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - 86400 * (int64_t)CAIRN_SECOND_NS;
+	snprintf(statement, sizeof statement,
+		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu "
+		 "AND used_ns >= %lld",
+		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
+	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
+		struct cairn_bytes service = cairn_row_take_text(&cursor), version = cairn_row_take_text(&cursor);
+		process.cohort = cairn_store_cohort(tenant, service, version);
+		process.service = cairn_arena_text(&processes->arena, service);
+		process.version = cairn_arena_text(&processes->arena, version);
+		process.host = take_text(&processes->arena, &cursor);
+		process.pid = cairn_row_take_number(&cursor);
+		process.program = take_text(&processes->arena, &cursor);
+		process.build_id = take_text(&processes->arena, &cursor);
+		process.start_ns = (int64_t)cairn_row_take_number(&cursor);
+		process.labels = cairn_bytes_of(take_text(&processes->arena, &cursor));
+		if (cursor.failed)
+			good = cairn_fail(error, "the store's answer ends within a row");
+		else if (is_asked(question, &process)) {
+			*cairn_map_at(places, process.instance) = (uint32_t)processes->count;
+			cairn_array_room(processes->items, processes->count, processes->capacity);
+			processes->items[processes->count++] = process;
+		}
+	}
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+static void list_instances(const struct cairn_store_processes *processes, struct cairn_buffer *out)
+{
+	cairn_buffer_text(out, "instance IN (");
+	for (size_t i = 0; i < processes->count; i++)
+		cairn_buffer_format(out, "%s%llu", i ? "," : "", (unsigned long long)processes->items[i].instance);
+	cairn_buffer_byte(out, ')');
+}
+
+static const char point_columns[] =
+	"instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, base_ns";
+static const char point_types[] = "nnrrrnrnntn";
+
+/* The same columns as an aggregate over rows of one instance: of the row with the lowest time, or with the highest (LAST). */
+static void write_point_columns(const struct cairn_store *store, bool last, struct cairn_buffer *out)
+{
+	const char *rest = point_columns;
+	for (bool first = true; *rest; first = false) {
+		size_t length = strcspn(rest, ",");
+		int shown = (int)length;
+		if (first)
+			cairn_buffer_format(out, "%.*s", shown, rest);
+		else if (strncmp(rest, "time_ns", length) == 0)
+			cairn_buffer_text(out, last ? ", max(time_ns)" : ", min(time_ns)");
+		else
+			cairn_buffer_format(out, ", %s%.*s%s", last ? store->engine->last_start : store->engine->first_start, shown, rest,
+					    store->engine->row_end);
+		rest += length + strspn(rest + length, ", ");
+	}
+}
+
+/* Takes a row of these columns off ROWS. */
+static struct cairn_store_point take_point(struct cairn_cursor *rows, struct cairn_arena *arena, uint64_t *instance)
+{
+	*instance = cairn_row_take_number(rows);
+	struct cairn_store_point point = {.time_ns = (int64_t)cairn_row_take_number(rows)};
+	point.bytes = cairn_row_take_real(rows);
+	point.resident = cairn_row_take_real(rows);
+	point.limit = cairn_row_take_real(rows);
+	point.limit_of_group = cairn_row_take_number(rows) != 0;
+	point.period = cairn_row_take_real(rows);
+	uint64_t unsampling = cairn_row_take_number(rows);
+	point.unsampling = unsampling <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)unsampling : CAIRN_UNSAMPLE_UNKNOWN;
+	point.has_allocated = cairn_row_take_number(rows) != 0;
+	point.ended = take_text(arena, rows);
+	point.base_ns = (int64_t)cairn_row_take_number(rows);
+	return point;
+}
+
+static bool ask_points(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		       const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	bool few = question->last_only || question->slot_ns > 0;
+	cairn_buffer_text(&statement, "SELECT ");
+	if (few)
+		write_point_columns(store, question->last_only, &statement);
+	else
+		cairn_buffer_text(&statement, point_columns);
+	cairn_buffer_format(&statement, " FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND %s",
+			    question->whole || few ? "" : store->engine->latest, (long long)question->from_ns,
+			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX, question->whole ? "base_ns = 0 AND " : "");
+	list_instances(processes, &statement);
+	if (question->last_only)
+		cairn_buffer_text(&statement, " GROUP BY instance");
+	else if (few)
+		cairn_buffer_format(&statement, " GROUP BY instance, time_ns - time_ns %% %lld ORDER BY min(time_ns)",
+				    (long long)question->slot_ns);
+	else
+		cairn_buffer_text(&statement, " ORDER BY time_ns");
+	if (question->point_most)
+		cairn_buffer_format(&statement, " LIMIT %zu", question->point_most + 1);
+	cairn_buffer_byte(&statement, 0);
+	bool good = store->engine->select(store->connection, statement.data, point_types, &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	for (size_t count = 1; good && cairn_cursor_left(&cursor); count++) {
+		uint64_t instance;
+		struct cairn_store_point point = take_point(&cursor, &processes->arena, &instance);
+		uint32_t place = cairn_map_get(places, instance);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (question->point_most && count > question->point_most) {
+			good = cairn_fail_usage(error,
+						"this is about more than %zu snapshots; ask about a shorter time, or fewer instances",
+						question->point_most);
+		} else if (place != CAIRN_NONE) {
+			struct cairn_store_process *process = &processes->items[place];
+			/* Without the latest rows only, one that was put twice may be there twice: both are the same. */
+			if (process->point_count && process->points[process->point_count - 1].time_ns == point.time_ns)
+				continue;
+			cairn_array_room(process->points, process->point_count, process->point_capacity);
+			process->points[process->point_count++] = point;
+		}
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* How many points each process has, and when the first was. */
+static bool ask_counts(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		       const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement,
+			    "SELECT instance, count(*), min(time_ns) FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
+			    store->engine->latest, (long long)question->from_ns,
+			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	list_instances(processes, &statement);
+	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t instance = cairn_row_take_number(&cursor), count = cairn_row_take_number(&cursor);
+		int64_t first_ns = (int64_t)cairn_row_take_number(&cursor);
+		uint32_t place = cairn_map_get(places, instance);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (place != CAIRN_NONE) {
+			processes->items[place].snapshots = (size_t)count;
+			processes->items[place].first_ns = first_ns;
+		}
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* Puts the point of one row each in front of the points of its process. */
+static bool put_earlier(struct cairn_store *store, const char *statement, struct cairn_store_processes *processes,
+			const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	bool good = store->engine->select(store->connection, statement, point_types, &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t instance;
+		struct cairn_store_point point = take_point(&cursor, &processes->arena, &instance);
+		uint32_t place = cairn_map_get(places, instance);
+		struct cairn_store_process *process = place == CAIRN_NONE ? NULL : &processes->items[place];
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (process && process->point_count > 0 && process->points[0].time_ns > point.time_ns) {
+			cairn_array_room(process->points, process->point_count, process->point_capacity);
+			memmove(process->points + 1, process->points, process->point_count++ * sizeof *process->points);
+			process->points[0] = point;
+		}
+	}
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* The last point of each process within the day before the question's time. */
+static bool ask_earlier(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+			const struct cairn_map *places, struct cairn_error *error)
+{
+	enum { at_once = 200 };
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement, "SELECT instance, max(time_ns) FROM snapshots WHERE time_ns < %lld AND time_ns >= %lld AND ",
+			    (long long)question->from_ns, (long long)(question->from_ns - 86400 * (int64_t)CAIRN_SECOND_NS));
+	list_instances(processes, &statement);
+	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		statement.length = 0;
+		cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE ", point_columns, store->engine->latest);
+		for (size_t i = 0; i < at_once && cairn_cursor_left(&cursor); i++) {
+			uint64_t instance = cairn_row_take_number(&cursor), time_ns = cairn_row_take_number(&cursor);
+			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %llu)", i ? " OR " : "",
+					    (unsigned long long)instance, (unsigned long long)time_ns);
+		}
+		cairn_buffer_byte(&statement, 0);
+		good = put_earlier(store, statement.data, processes, places, error);
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+static int64_t first_seen(const struct cairn_store_process *process)
+{
+	return process->first_ns ? process->first_ns : process->points[0].time_ns;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct cairn_store_process *one = a, *other = b;
+	int64_t first = first_seen(one), second = first_seen(other);
+	int order = strcmp(one->service, other->service);
+	order = order ? order : (first > second) - (first < second);
+	order = order ? order : strverscmp(one->version, other->version);
+	order = order ? order : strcmp(one->host, other->host);
+	return order ? order : (one->instance > other->instance) - (one->instance < other->instance);
+}
+
+void cairn_store_processes_sort(struct cairn_store_processes *processes)
+{
+	if (processes->count > 0)
+		qsort(processes->items, processes->count, sizeof *processes->items, compare_processes);
+}
+
+bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		     struct cairn_error *error)
+{
+	struct cairn_map places = {0};
+	*processes = (struct cairn_store_processes){0};
+	bool good = ask_processes(store, question, processes, &places, error) &&
+		    (processes->count == 0 || ask_points(store, question, processes, &places, error)) &&
+		    (processes->count == 0 || !question->counted || ask_counts(store, question, processes, &places, error)) &&
+		    (processes->count == 0 || !question->with_earlier || ask_earlier(store, question, processes, &places, error));
+	size_t kept = 0;
+	for (size_t i = 0; i < processes->count; i++)
+		if (processes->items[i].point_count > 0)
+			processes->items[kept++] = processes->items[i];
+	processes->count = kept;
+	cairn_store_processes_sort(processes);
+	cairn_map_free(&places);
+	return good;
+}
+
+void cairn_store_processes_free(struct cairn_store_processes *processes)
+{
+	for (size_t i = 0; i < processes->count; i++)
+		free(processes->items[i].points);
+	free(processes->items);
+	cairn_arena_free(&processes->arena);
+	*processes = (struct cairn_store_processes){0};
+}
+
+/* Numbers to ask for. */
+struct wanted {
+	uint64_t *items;
+	size_t count, capacity;
+};
+
+static void want(struct wanted *wanted, uint64_t id)
+{
+	cairn_array_room(wanted->items, wanted->count, wanted->capacity);
+	wanted->items[wanted->count++] = id;
+}
+
+/* Asks for the rows of TABLE whose first column is in WANTED, a few thousand at a time. */
+static bool ask_by_id(struct cairn_store *store, const char *columns, const char *types, const struct cairn_table *table,
+		      const struct wanted *wanted, void (*take)(struct cairn_dictionary *dictionary, struct cairn_bytes rows),
+		      struct cairn_error *error)
+{
+	enum { at_once = 10000 };
+	for (size_t from = 0; from < wanted->count; from += at_once) {
+		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+		cairn_buffer_format(&statement, "SELECT %s FROM %s WHERE %s IN (", columns, table->name, table->key);
+		for (size_t i = from; i < wanted->count && i < from + at_once; i++)
+			cairn_buffer_format(&statement, "%s%llu", i > from ? "," : "", (unsigned long long)wanted->items[i]);
+		cairn_buffer_format(&statement, ")%c", 0);
+		bool good = store->engine->select(store->connection, statement.data, types, &rows, error);
+		if (good)
+			take(&store->dictionary, cairn_buffer_bytes(&rows));
+		cairn_buffer_free(&statement);
+		cairn_buffer_free(&rows);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+/* Bounded, since rows of earlier versions may have texts of any length. */
+static const char frame_columns[] = "frame, substr(build_id, 1, 128), substr(module, 1, 4096), place, substr(names, 1, 65536)";
+
+/* Asks again, now and then, for frames that had no names: they may have got some. */
+static bool relearn(struct cairn_store *store, struct cairn_error *error)
+{
+	static const int64_t pause_ns = 15 * (int64_t)CAIRN_SECOND_NS;
+	const struct cairn_dictionary *dictionary = &store->dictionary;
+	struct wanted frames = {0};
+	int64_t now = cairn_clock_ns();
+	if (now < store->relearn_ns)
+		return true;
+	store->relearn_ns = now + pause_ns;
+	for (size_t i = 0; i < dictionary->frames.capacity; i++) {
+		const struct cairn_map_slot *slot = &dictionary->frames.slots[i];
+		const struct cairn_place *place = slot->used && slot->value != CAIRN_NONE ? &dictionary->places[slot->value] : NULL;
+		if (place && place->names.length == 0 && place->build_id.length > 0)
+			want(&frames, slot->key);
+	}
+	bool good = ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+			      cairn_dictionary_add_frames, error);
+	free(frames.items);
+	return good;
+}
+
+bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
+{
+	struct wanted stacks = {0}, frames = {0};
+	struct cairn_map asked = {0};
+	for (size_t i = 0; i < count; i++) {
+		uint32_t *at = cairn_map_at(&asked, samples[i].stack);
+		if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.stacks, samples[i].stack) == CAIRN_NONE)
+			want(&stacks, samples[i].stack);
+		*at = 0;
+	}
+	bool good = relearn(store, error) &&
+		    ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
+	cairn_map_free(&asked);
+	asked = (struct cairn_map){0};
+	/* Not only those of now: of an earlier question, the frames may have failed to come. */
+	for (size_t i = store->dictionary.learned; good && i < store->dictionary.list_count; i++) {
+		struct cairn_cursor ids = cairn_cursor(store->dictionary.lists[i]);
+		while (cairn_cursor_left(&ids)) {
+			uint64_t id = cairn_cursor_u64(&ids);
+			uint32_t *at = cairn_map_at(&asked, id);
+			if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.frames, id) == CAIRN_NONE)
+				want(&frames, id);
+			*at = 0;
+		}
+	}
+	good = good && ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+				 cairn_dictionary_add_frames, error);
+	if (good)
+		store->dictionary.learned = store->dictionary.list_count;
+	cairn_map_free(&asked);
+	free(stacks.items);
+	free(frames.items);
+	return good;
+}
+
+/* All samples of PROCESS at the wanted points, by time; the caller frees them. */
+struct stored {
+	struct cairn_stored_sample *samples;
+	int64_t *times;
+	size_t count, capacity, time_capacity;
+};
+
+static bool ask_samples(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
+			struct stored *stored, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement,
+			    "SELECT time_ns, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s "
+			    "WHERE instance = %llu AND time_ns IN (", store->engine->latest, (unsigned long long)process->instance);
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_store_point *point = &process->points[wanted[i]];
+		cairn_buffer_format(&statement, "%s%lld", i ? "," : "", (long long)point->time_ns);
+		if (point->base_ns && (i == 0 || process->points[wanted[i - 1]].base_ns != point->base_ns))
+			cairn_buffer_format(&statement, ",%lld", (long long)point->base_ns);
+	}
+	cairn_buffer_format(&statement, ") ORDER BY time_ns, stack%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		int64_t time_ns = (int64_t)cairn_row_take_number(&cursor);
+		struct cairn_stored_sample sample = cairn_stored_sample_take(&cursor);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+			break;
+		}
+		cairn_array_room(stored->samples, stored->count, stored->capacity);
+		cairn_array_room(stored->times, stored->count, stored->time_capacity);
+		stored->times[stored->count] = time_ns;
+		stored->samples[stored->count++] = sample;
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* The samples of one time, in *FIRST. Returns how many. */
+static size_t samples_at(const struct stored *stored, int64_t time_ns, const struct cairn_stored_sample **first)
+{
+	size_t low = 0, high = stored->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (stored->times[middle] < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	size_t end = low;
+	while (end < stored->count && stored->times[end] == time_ns)
+		end++;
+	*first = stored->samples + low;
+	return end - low;
+}
+
+bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
+			  bool (*visit)(void *context, const struct cairn_profile *profile, struct cairn_error *error), void *context,
+			  struct cairn_error *error)
+{
+	struct stored stored = {0};
+	bool good =
+		ask_samples(store, process, wanted, count, &stored, error) && cairn_store_learn(store, stored.samples, stored.count, error);
+	for (size_t i = 0; good && i < count; i++) {
+		const struct cairn_store_point *point = &process->points[wanted[i]];
+		const struct cairn_stored_sample *own, *base = NULL;
+		size_t own_count = samples_at(&stored, point->time_ns, &own);
+		size_t base_count = point->base_ns ? samples_at(&stored, point->base_ns, &base) : 0;
+		struct cairn_stored_sample *samples = cairn_array_new(own_count + base_count, sizeof *samples);
+		struct cairn_profile profile;
+		cairn_profile_init(&profile);
+		cairn_snapshot_read(&profile, &store->dictionary, process, point, samples,
+				    cairn_samples_join(base, base_count, own, own_count, samples));
+		good = visit(context, &profile, error);
+		cairn_profile_free(&profile);
+		free(samples);
+	}
+	free(stored.samples);
+	free(stored.times);
+	return good;
+}
