@@ -29,7 +29,7 @@ else
 	curl -s "http://localhost:$port/debug/pprof/profile?seconds=10" >"$saved"
 	skip 'go tool pprof URL, then top' 'no go here'
 fi
-like "$(cairn top "$saved" 2>/dev/null)" '*Self   Self%    Sum%        Total  Total%*serve_request*' 'cairn top reads what was saved, without go'
+like "$(cairn top --cum "$saved" 2>/dev/null)" '*Self   Self%    Sum%        Total  Total%*serve_request*' 'cairn top reads what was saved, without go'
 # A browser on a server of pprof is a page of Cairn's, which needs no server.
 says 'go tool pprof -http=0.0.0.0:8081 $HOME/pprof/pprof.cpu.007.pb.gz'
 cairn html "$saved" -o cpu.html 2>/dev/null
