@@ -215,8 +215,10 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 	if (!run->takes_profiles)
 		return;
 	write_moment(run, options, at_end ? end : highest, "", 0, &now);
-	if (at_end && (double)highest->memory > (double)end->memory / much_higher) /* else it cannot have had more */
-		write_moment(run, options, highest, ".peak", now.total * much_higher, &peak);
+	/* Its memory was read before the profile was taken, and may have grown meanwhile: the profile tells whether there was more. */
+	if (at_end && highest->count > 0)
+		write_moment(run, options, highest, ".peak", fmax(now.total * much_higher, 1), &peak);
+	double most = peak.good ? fmax((double)highest->memory, peak.total) : (double)highest->memory;
 	if (!now.good && !options->quiet) {
 		cairn_note(options->waited ? "no profile: nothing was sampled; use 'cairn activate' to start sampling, or leave out --wait"
 					   : "no profile: no process had an agent, or none allocated enough to be sampled");
@@ -226,8 +228,8 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 		cairn_note("live at %s: %s in %zu process%s", at_end ? "the end" : clock, now.live, shown->count, plural(shown->count));
 		cairn_note("held by: %s", now.held.data);
 		format_time(highest->time_ns, clock, sizeof clock);
-		if (highest->count > 0 && (!at_end || highest->memory > end->memory))
-			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human((double)highest->memory, memory),
+		if (highest->count > 0 && (!at_end || peak.good || highest->memory > end->memory))
+			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human(most, memory),
 				   highest->processes, plural(highest->processes), clock, peak.good ? "; its profile is " : "",
 				   peak.good ? shorten(peak.path) : "");
 		else if (at_end && (double)run->most <= about_same * fmax((double)end->memory, now.total))
