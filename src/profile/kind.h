@@ -5,7 +5,7 @@
 
 #include "profile/profile.h"
 
-/* The values that are told apart; all else is shown by its name. */
+/* The kinds of values that reports treat differently; any other value is only shown by its name. */
 enum cairn_value_kind {
 	CAIRN_VALUE_OTHER,
 	CAIRN_VALUE_LIVE_BYTES,        /* inuse_space */

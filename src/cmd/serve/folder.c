@@ -190,27 +190,8 @@ static void make_room(struct cairn_serve_folder *folder, int64_t time_ns)
 		if (!least || (ended != least_ended ? ended : newest < newest_of(least)))
 			least = process;
 	}
-	if (!least)
-		return;
-	cairn_serve_process_drop(least);
-	cairn_array_room(folder->dropped, folder->dropped_count, folder->dropped_capacity);
-	folder->dropped[folder->dropped_count++] = least;
-}
-
-/* Frees what was dropped and is used no more. */
-static void free_dropped(struct cairn_serve_folder *folder)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < folder->dropped_count; i++) {
-		pthread_mutex_lock(&folder->serve->lock);
-		bool used = folder->dropped[i]->users > 0;
-		pthread_mutex_unlock(&folder->serve->lock);
-		if (used)
-			folder->dropped[kept++] = folder->dropped[i];
-		else
-			cairn_serve_process_free(folder->dropped[i]);
-	}
-	folder->dropped_count = kept;
+	if (least)
+		cairn_serve_process_drop(least, &folder->dropped);
 }
 
 /* The process that PART, read from DUMP, is of, known already or new; NULL where there are too many. It has one user more, which is the
@@ -415,7 +396,7 @@ static void scan(struct cairn_serve_folder *folder)
 	folder->files = all;
 	folder->file_count = kept;
 	count_unlisted(folder);
-	free_dropped(folder);
+	cairn_serve_dropped_free(&folder->dropped);
 }
 
 bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_serve *serve, const char *path, struct cairn_error *error)

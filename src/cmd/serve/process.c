@@ -54,7 +54,7 @@ struct cairn_serve_process *cairn_serve_process_new(struct cairn_serve *serve, c
 	return process;
 }
 
-void cairn_serve_process_drop(struct cairn_serve_process *process)
+void cairn_serve_process_drop(struct cairn_serve_process *process, struct cairn_serve_dropped *dropped)
 {
 	struct cairn_serve *serve = process->serve;
 	size_t kept = 0;
@@ -62,9 +62,11 @@ void cairn_serve_process_drop(struct cairn_serve_process *process)
 		if (serve->processes[i] != process)
 			serve->processes[kept++] = serve->processes[i];
 	serve->process_count = kept;
+	cairn_array_room(dropped->items, dropped->count, dropped->capacity);
+	dropped->items[dropped->count++] = process;
 }
 
-void cairn_serve_process_free(struct cairn_serve_process *process)
+static void free_process(struct cairn_serve_process *process)
 {
 	struct cairn_buffer *buffers[] = {&process->leaks, &process->layers, &process->bill, &process->status, &process->newest};
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -76,6 +78,22 @@ void cairn_serve_process_free(struct cairn_serve_process *process)
 	free(process->rows);
 	free(process->points);
 	free(process);
+}
+
+void cairn_serve_dropped_free(struct cairn_serve_dropped *dropped)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < dropped->count; i++) {
+		struct cairn_serve_process *process = dropped->items[i];
+		pthread_mutex_lock(&process->serve->lock);
+		bool used = process->users > 0;
+		pthread_mutex_unlock(&process->serve->lock);
+		if (used)
+			dropped->items[kept++] = process;
+		else
+			free_process(process);
+	}
+	dropped->count = kept;
 }
 
 void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_serve_state state, const char *why)

@@ -108,10 +108,17 @@ struct cairn_serve_process {
 /* A process without anything, which stays until the program ends or it is dropped; NULL where there are too many. Under serve->lock. */
 struct cairn_serve_process *cairn_serve_process_new(struct cairn_serve *serve, const char *key);
 
-/* Takes PROCESS, one that no thread follows, off the list: no request finds it any more. It may be freed once it has no users. Under
- * serve->lock. */
-void cairn_serve_process_drop(struct cairn_serve_process *process);
-void cairn_serve_process_free(struct cairn_serve_process *process);
+/* Processes that are off the list, but which requests may still use. */
+struct cairn_serve_dropped {
+	struct cairn_serve_process **items;
+	size_t count, capacity;
+};
+
+/* Takes PROCESS, one that no thread follows, off the list and adds it to DROPPED: no request finds it any more. Under serve->lock. */
+void cairn_serve_process_drop(struct cairn_serve_process *process, struct cairn_serve_dropped *dropped);
+
+/* Frees what of DROPPED has no users any more. */
+void cairn_serve_dropped_free(struct cairn_serve_dropped *dropped);
 
 /* Says that it is in STATE from now on, and why; tells all who look where that is news. */
 void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_serve_state state, const char *why);

@@ -75,8 +75,7 @@ struct cairn_serve_folder {
 	size_t file_count;
 	bool unsettled; /* a file was not whole yet and is read again */
 	size_t unlisted; /* runs that it has dumps of, for which there is no room */
-	struct cairn_serve_process **dropped; /* which requests may still use */
-	size_t dropped_count, dropped_capacity;
+	struct cairn_serve_dropped dropped;
 };
 
 /* Begins with the folder at PATH, which has to be one with a dump in it. */

@@ -66,22 +66,6 @@ static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, u
 	return &store->listed[store->count++];
 }
 
-/* Frees what was dropped and is not asked about any more. */
-static void free_dropped(struct cairn_serve_store *store)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < store->dropped_count; i++) {
-		pthread_mutex_lock(&store->serve->lock);
-		bool used = store->dropped[i]->users > 0;
-		pthread_mutex_unlock(&store->serve->lock);
-		if (used)
-			store->dropped[kept++] = store->dropped[i];
-		else
-			cairn_serve_process_free(store->dropped[i]);
-	}
-	store->dropped_count = kept;
-}
-
 /* Takes off the list what the store has nothing of any more, and where there is no room for all of the first instances in SORTED, also
  * those that are not among them. */
 static void make_room(struct cairn_serve_store *store, const struct cairn_store_process *const *sorted, size_t count)
@@ -105,14 +89,12 @@ static void make_room(struct cairn_serve_store *store, const struct cairn_store_
 			continue;
 		}
 		pthread_mutex_lock(&store->serve->lock);
-		cairn_serve_process_drop(store->listed[i].process);
+		cairn_serve_process_drop(store->listed[i].process, &store->dropped);
 		pthread_mutex_unlock(&store->serve->lock);
-		cairn_array_room(store->dropped, store->dropped_count, store->dropped_capacity);
-		store->dropped[store->dropped_count++] = store->listed[i].process;
 	}
 	store->count = kept;
 	cairn_map_free(&places);
-	free_dropped(store);
+	cairn_serve_dropped_free(&store->dropped);
 }
 
 /* What the list shows of it, whatever its snapshots say. */

@@ -22,8 +22,7 @@ struct cairn_serve_store {
 		int64_t newest_ns; /* the last point that was added */
 	} *listed;
 	size_t count, capacity;
-	struct cairn_serve_process **dropped; /* those that a request may still be about */
-	size_t dropped_count, dropped_capacity;
+	struct cairn_serve_dropped dropped;
 	bool complained;
 };
 
