@@ -2,12 +2,9 @@
 # Flame graphs and call graphs in headless Chromium: width, zoom, search, keyboard, address, dark mode, colours of change, pan, hostile names. And the types of
 # our scripts.
 . tests/e2e/lib.sh
-need node npm python3
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
-modules=$PWD/${CAIRN_BUILD:-build}/node
-mkdir -p "$modules"
-[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] ||
-	(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 >/dev/null 2>&1) || skip_all 'npm cannot fetch playwright-core'
+need node npm python3 flock
+. tests/e2e-all/browser.sh
+node_modules playwright-core@1 typescript@5
 printf 'alpha;beta;gamma 5\nalpha;beta 5\nalpha;delta 3\nalpha 3\n' | "$cairn" flame -o "$scratch/small.svg"
 printf 'm;w;grow 100\nm;w;gone 300\n' >"$scratch/before"
 printf 'm;w;grow 700\n' >"$scratch/after"

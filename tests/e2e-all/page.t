@@ -3,14 +3,8 @@
 # million stacks, hostile names, a film of many dumps. And the types of its scripts.
 . tests/e2e/lib.sh
 need node npm python3 flock go cc
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
-modules=$PWD/${CAIRN_BUILD:-build}/node
-mkdir -p "$modules"
-(
-	flock 9
-	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] ||
-		(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 >/dev/null 2>&1)
-) 9>"$modules/.lock" || skip_all 'npm cannot fetch playwright-core'
+. tests/e2e-all/browser.sh
+node_modules playwright-core@1 typescript@5
 
 printf 'main;serve;cache 600\nmain;serve;session 300\nmain;serve;parse;buffer 80\nmain;log;buffer 20\n' >"$scratch/small.folded"
 "$cairn" html "$scratch/small.folded" -o "$scratch/small.html"

@@ -3,14 +3,8 @@
 # stacks, hostile names, a day of dumps in a minute, a telephone, the dark. And the units of its scripts, by Node.
 . tests/e2e/lib.sh
 need node npm python3 flock cc curl
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
-modules=$PWD/${CAIRN_BUILD:-build}/node
-mkdir -p "$modules"
-(
-	flock 9
-	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] && [ -d "$modules/node_modules/puppeteer-core" ] ||
-		(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 puppeteer-core@24 >/dev/null 2>&1)
-) 9>"$modules/.lock" || skip_all 'npm cannot fetch playwright-core'
+. tests/e2e-all/browser.sh
+node_modules playwright-core@1 typescript@5 puppeteer-core@24
 node --test tests/unit/page/ >"$scratch/units.log" 2>&1
 ok $? "the scripts' units: $(sed -n 's/^# pass //p' "$scratch/units.log") tests"
 grep -E '^not ok|failed' "$scratch/units.log" | sed 's/^/# /' | head -n 8

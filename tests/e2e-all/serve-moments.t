@@ -3,13 +3,8 @@
 # late, and in more tabs than a browser has connections to one server.
 . tests/e2e/lib.sh
 need node npm python3 flock cc curl
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
-modules=$PWD/${CAIRN_BUILD:-build}/node
-mkdir -p "$modules"
-(
-	flock 9
-	[ -d "$modules/node_modules/playwright-core" ] || (cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 >/dev/null 2>&1)
-) 9>"$modules/.lock" || skip_all 'npm cannot fetch playwright-core'
+. tests/e2e-all/browser.sh
+node_modules playwright-core@1
 . tests/e2e/agent.sh
 cc -O1 -g -pthread -o "$scratch/leaky" examples/leaky/*.c
 ${CC:-cc} -O1 -g -w tests/e2e/forks.c -o "$scratch/forks" -ljemalloc
