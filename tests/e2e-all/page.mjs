@@ -148,6 +148,7 @@ const color = async (page, name) => {
 
 	await page.locator("#tab-functions").focus();
 	await page.keyboard.press("ArrowRight");
+	await page.waitForSelector("#panel-threads", {state: "visible", timeout: 10000}).catch(() => null);
 	ok((await page.evaluate(() => document.activeElement?.id)) === "tab-threads" && (await page.locator("#panel-threads").isVisible()), "an arrow key goes to the next tab");
 	await page.keyboard.press("End");
 	await page.keyboard.press("ArrowRight");
