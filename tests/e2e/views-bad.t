@@ -42,6 +42,13 @@ bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absen
 bad 1 "--show 'absent' matches no function*" traces --show absent $now
 bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent $now
 bad 1 "the filters leave no stack*" top --focus main --ignore main $now
+# What --focus matches may be in stacks that another option has left out.
+printf '%s\n' '--- symbol' 'binary=/srv/shop' '0x0000000000001001 malloc' '0x0000000000003001 parse' '0x0000000000004001 draw' '---' '--- heap' heap_v2/1 \
+	'  t*: 2: 300 [0: 0]' '  t1: 1: 100 [0: 0] main' '  t2: 1: 200 [0: 0] worker' '@ 0x1002 0x3002' '  t*: 1: 100 [0: 0]' '  t1: 1: 100 [0: 0]' \
+	'@ 0x1002 0x4002' '  t*: 1: 200 [0: 0]' '  t2: 1: 200 [0: 0]' '' MAPPED_LIBRARIES: >"$scratch/threads"
+bad 1 "the filters leave no stack*" top --thread main --focus draw "$scratch/threads"
+bad 1 "the filters leave no stack*" top --thread main --focus draw --all-frames "$scratch/threads"
+bad 1 "--focus 'malloc' matches only frames of the allocator*--all-frames keeps them" top --thread main --focus malloc "$scratch/threads"
 bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
 bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
 bad 2 "--normalize needs --base" top --normalize $now
