@@ -339,8 +339,7 @@ static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"profile", pprof_table, 0},
 	{"stack filters", cairn_filter_option_table, 0},
-	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},
-	CAIRN_SOURCES_GROUP,
+	CAIRN_SOURCES_GROUPS,
 	{0},
 };
 

@@ -57,6 +57,20 @@ bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now $now $now
 bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
 bad 2 "missing SOURCE: *" top
 bad 2 "the profile has no nosuch; it has *" top --value nosuch $now
+# Options that a command shares with others but has no use for are neither listed nor taken.
+rows='nodecount cum nodefraction edgefraction'
+for words in "list $rows functions files addresses" "disasm $rows functions files lines" 'tags cum nodefraction edgefraction' \
+	'churn errors cum nodefraction edgefraction drop-negative' 'leaks relative-percentages drop-negative' 'timeline drop-negative'; do
+	command=${words%% *}
+	for option in ${words#* }; do
+		bad 2 "--$option has no effect on 'cairn $command'; leave it out" $command --$option /nowhere
+		is "$("$cairn" $command --help | grep -c -- "--$option ")" 0 "cairn $command --help does not list --$option"
+	done
+done
+bad 2 "--nodecount has no effect on 'cairn list'; leave it out" list -n 5 . $now
+bad 2 "'cairn churn' takes one dump as it is: *" churn --peak /nowhere
+is "$("$cairn" churn --help | grep -cE -- '--(sum|tree|base|normalize|thread|older|younger|peak|slack|fragmentation|mappings|tagfocus|tagignore) ')" 0 \
+	'cairn churn --help does not list them either'
 bad 2 "--widths takes change or after, not 'x'" flame --widths x /nowhere
 bad 2 "--color takes hot, mem, *diff, not 'nosuch'" flame --color nosuch /nowhere
 bad 2 "--format takes pprof, *not 'nosuch'" export --format nosuch /nowhere
