@@ -132,9 +132,9 @@ static size_t identifier_length(const char *plain)
 
 enum { longest_identifier = 1024 };
 
-/* Whether SYMBOL contains the identifier at the start of PLAIN, LENGTH bytes long, after its length in decimal digits. The digits may follow
- * an identifier that ends in a digit: _ZN2v13getEv is v1::get. A number that is no length, such as an argument of a template, is taken
- * for one, too; it only adds places to look at. */
+/* Whether SYMBOL contains the identifier at the start of PLAIN, LENGTH bytes long, after its length in decimal digits. The digits may
+ * follow an identifier that ends in a digit: _ZN2v13getEv is v1::get. A number that is no length, such as an argument of a template, is
+ * taken for one, too; it only adds places to look at. */
 static bool has_identifier(const char *symbol, const char *plain, size_t length)
 {
 	enum { digits_most = 4 };
