@@ -394,10 +394,10 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_view view = {0};
 	struct cairn_symbolize_report unnamed = {0};
 	int code;
-	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age or label. */
+	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age or label, nor of slack and the like. */
 	struct cairn_source_options *source = &own.setup.source;
 	bool part = cairn_view_split_labels(source, &own.setup.view.filter);
-	source->with_freed = !part && !source->thread && !source->older && !source->younger;
+	source->with_freed = !part && cairn_source_is_plain(source);
 	source->unnamed = &unnamed;
 	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
