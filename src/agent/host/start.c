@@ -184,7 +184,7 @@ static void *serve(void *context)
 	if (agent->forked && age_ms < fork_pause_ms)
 		pause_ms((int)(fork_pause_ms - age_ms));
 	if (agent->forked)
-		cairn_sampler_resume();
+		cairn_sampler_resume(&agent->profiler);
 	/* A jemalloc with a prefix counts as in use once something was allocated from it. */
 	for (int wait = live_pause_ms; uses_jemalloc(agent) && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
@@ -255,7 +255,7 @@ static void see_sample(void)
 		return;
 	if (cairn_clock_ns() - child.forked_ns >= fork_pause_ms * CAIRN_MILLISECOND_NS ||
 	    atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
-		cairn_sampler_resume_early();
+		cairn_sampler_resume_early(&cairn_agent.profiler);
 		start_in_child();
 	}
 }
@@ -263,7 +263,7 @@ static void see_sample(void)
 static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
-	cairn_sampler_in_child();
+	cairn_sampler_in_child(&cairn_agent.profiler);
 	pthread_mutex_init(&cairn_agent.life, NULL); /* the thread that held it does not exist here */
 	atomic_store(&child.starting, 0);            /* nor one that was starting another's */
 	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))

@@ -210,17 +210,21 @@ static bool activate_locked(bool active, struct cairn_error *error)
 	return true;
 }
 
+/* As the ledger has them: that of a forked child is its own. */
+static void tell_times(struct cairn_profiler *profiler)
+{
+	struct cairn_ledger_header *header = cairn_sample_is_ours() ? cairn_sampling.record.header : NULL;
+	atomic_store(&profiler->active_since, header && atomic_load(&cairn_sampling.active) ? atomic_load(&header->active_ns) : 0);
+	atomic_store(&profiler->reset_at, header ? atomic_load(&header->reset_ns) : 0);
+}
+
 static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
 	pthread_mutex_lock(&sampler.mutex);
 	bool done = activate_locked(active, error);
-	if (done && active) {
-		int64_t reset_ns = atomic_load(&cairn_sampling.record.header->reset_ns);
-		if (reset_ns > atomic_load(&profiler->reset_at))
-			atomic_store(&profiler->reset_at, reset_ns);
+	if (done && active)
 		record_modules();
-	}
-	atomic_store(&profiler->active_since, done && active ? atomic_load(&cairn_sampling.record.header->active_ns) : 0);
+	tell_times(profiler);
 	pthread_mutex_unlock(&sampler.mutex);
 	return done;
 }
@@ -413,7 +417,7 @@ void cairn_sampler_look(void)
 
 /* Fork and end. */
 
-void cairn_sampler_in_child(void)
+void cairn_sampler_in_child(struct cairn_profiler *profiler)
 {
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
@@ -427,28 +431,33 @@ void cairn_sampler_in_child(void)
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
 	cairn_smaps_set_ledger(0);
 	sampler.file = NULL;
+	if (profiler->engine != &cairn_engine_sampler) /* jemalloc's samples are passed on with the heap */
+		return;
+	atomic_store(&profiler->before_bytes, 0);
+	tell_times(profiler);
 }
 
-static void resume_locked(void)
+static void resume_locked(struct cairn_profiler *profiler)
 {
 	if (!sampler.was_active || cairn_sample_is_ours())
 		return;
 	cairn_filter_clear(); /* before the first sample of this process */
 	activate_locked(true, &(struct cairn_error){{0}});
+	tell_times(profiler);
 }
 
-void cairn_sampler_resume_early(void)
+void cairn_sampler_resume_early(struct cairn_profiler *profiler)
 {
 	if (pthread_mutex_trylock(&sampler.mutex) != 0)
 		return;
-	resume_locked();
+	resume_locked(profiler);
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
-void cairn_sampler_resume(void)
+void cairn_sampler_resume(struct cairn_profiler *profiler)
 {
 	pthread_mutex_lock(&sampler.mutex);
-	resume_locked();
+	resume_locked(profiler);
 	if (cairn_sample_is_ours())
 		record_modules();
 	pthread_mutex_unlock(&sampler.mutex);
