@@ -89,6 +89,16 @@ static void remove_range(struct cairn_record *record, uint64_t start, uint64_t l
 	}
 }
 
+void cairn_mapping_clear(struct cairn_record *record)
+{
+	struct cairn_ledger_mapping *records = records_of(record);
+	for (uint64_t i = 0, used = atomic_load(&record->header->mappings_used); i < used; i++) {
+		uint64_t start = atomic_load_explicit(&records[i].start, memory_order_relaxed);
+		if (start > CAIRN_LEDGER_BUSY)
+			atomic_compare_exchange_strong(&records[i].start, &start, CAIRN_LEDGER_EMPTY);
+	}
+}
+
 static uint64_t whole_pages(uint64_t length)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -5,6 +5,7 @@
 #include "agent/sampler/heap.h"
 #include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
+#include "agent/sampler/mapping.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
@@ -177,6 +178,8 @@ static bool open_ledger(struct cairn_error *error)
 static void clear_locked(void)
 {
 	cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+	if (!sampler.patched) /* otherwise the ranges are still there, or were seen to go */
+		cairn_mapping_clear(&cairn_sampling.record);
 	atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
 	atomic_store(&cairn_sampling.record.header->reset_ns, cairn_clock_wall_ns());
 }
