@@ -128,9 +128,11 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
 	if (!route)
 		return true;
-	bool remote = exchange && !exchange->local;
-	/* A child would take what is passed on to it for a call through its own socket. */
-	if (cairn_forward_is_meant(request) && !(remote && (route->flags & CAIRN_ROUTE_LOCAL)))
+	bool remote = exchange && !exchange->local, own_socket = exchange && exchange->local;
+	/* Before it is passed on: a child would take it for a call through its own socket. */
+	if ((route->flags & CAIRN_ROUTE_LOCAL) && !own_socket)
+		return !refuse(agent, response, 403, "only the agent's own socket takes this");
+	if (cairn_forward_is_meant(request))
 		route = &cairn_forward_route;
 	struct cairn_call call = {
 		.origin = remote ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
