@@ -184,32 +184,44 @@ static void clear_locked(void)
 	atomic_store(&cairn_sampling.record.header->reset_ns, cairn_clock_wall_ns());
 }
 
-static bool activate_locked(bool active, struct cairn_error *error)
+static void set_active(bool active)
 {
-	if (!is_possible())
-		return cairn_fail(error, "%s", sampler.problem.text);
-	bool is_old = cairn_sample_is_ours();
-	if (active && !open_ledger(error))
-		return false;
-	if (!cairn_sample_is_ours()) { /* it was never on, or not yet in this child */
-		sampler.was_active = false;
-		return true;
-	}
-	if (active && !sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
-		clear_locked();
 	struct cairn_ledger_header *header = cairn_sampling.record.header;
 	bool before = atomic_exchange(&cairn_sampling.active, active);
 	atomic_store(&header->active, active);
 	if (before != active)
 		atomic_store(&header->active_ns, active ? cairn_clock_wall_ns() : 0);
-	if (active && !sampler.patched) {
-		cairn_hook_loaded = notice_loaded;
-		if (!cairn_code_is_live())
-			cairn_code_refresh();
-		sampler.patched = true;
-		sampler.pause_s = 1;
-		walk_relocations();
-	}
+}
+
+static bool switch_on(struct cairn_error *error)
+{
+	bool is_old = cairn_sample_is_ours();
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	if (!open_ledger(error))
+		return false;
+	if (!sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
+		clear_locked();
+	set_active(true);
+	if (sampler.patched)
+		return true;
+	cairn_hook_loaded = notice_loaded;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	sampler.patched = true;
+	sampler.pause_s = 1;
+	walk_relocations();
+	return true;
+}
+
+static bool switch_off(struct cairn_error *error)
+{
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	if (cairn_sample_is_ours())
+		set_active(false);
+	else /* it was never on, or not yet in this child */
+		sampler.was_active = false;
 	return true;
 }
 
@@ -224,7 +236,7 @@ static void tell_times(struct cairn_profiler *profiler)
 static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
 	pthread_mutex_lock(&sampler.mutex);
-	bool done = activate_locked(active, error);
+	bool done = active ? switch_on(error) : switch_off(error);
 	if (done && active)
 		record_modules();
 	tell_times(profiler);
@@ -445,7 +457,7 @@ static void resume_locked(struct cairn_profiler *profiler)
 	if (!sampler.was_active || cairn_sample_is_ours())
 		return;
 	cairn_filter_clear(); /* before the first sample of this process */
-	activate_locked(true, &(struct cairn_error){{0}});
+	switch_on(&(struct cairn_error){{0}});
 	tell_times(profiler);
 }
 
