@@ -553,9 +553,9 @@ static bool sample_of_path(struct parser *in, struct by_path *path, uint64_t sta
 	if (!path->found || path->stack != stack) {
 		while (path->at < in->piece_count && in->pieces[path->at].stack < stack)
 			path->at++;
-		path->found = path->at < in->piece_count && in->pieces[path->at].stack == stack;
-		if (!path->found)
-			return false;
+		if (path->at == in->piece_count || in->pieces[path->at].stack != stack)
+			return false; /* the one found before stays known, so that no stack gets two */
+		path->found = true;
 		while (path->at + 1 < in->piece_count && in->pieces[path->at + 1].stack == stack)
 			path->at++;
 		path->stack = stack;

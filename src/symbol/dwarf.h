@@ -80,7 +80,7 @@ enum cairn_dw_tag {
 	DW_TAG_skeleton_unit = 0x4a,
 };
 
-/* The one language that is recognized by name; C's are in unit.c. */
+/* The languages that are recognized by name; C's are in unit.c. */
 enum { DW_LANG_Go = 0x16, DW_LANG_assembler = 0x8001 };
 
 enum cairn_dw_at {
