@@ -57,10 +57,10 @@ static bool ask_processes(struct cairn_store *store, const struct cairn_question
 	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
 	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - 86400 * (int64_t)CAIRN_SECOND_NS;
 	snprintf(statement, sizeof statement,
-		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu "
+		 "SELECT instance, service, version, host, pid, program, start_ns, labels FROM processes%s WHERE tenant = %llu "
 		 "AND used_ns >= %lld",
 		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
-	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
+	bool good = store->engine->select(store->connection, statement, "ntttntnt", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
@@ -71,7 +71,6 @@ static bool ask_processes(struct cairn_store *store, const struct cairn_question
 		process.host = take_text(&processes->arena, &cursor);
 		process.pid = cairn_row_take_number(&cursor);
 		process.program = take_text(&processes->arena, &cursor);
-		process.build_id = take_text(&processes->arena, &cursor);
 		process.start_ns = (int64_t)cairn_row_take_number(&cursor);
 		process.labels = cairn_bytes_of(take_text(&processes->arena, &cursor));
 		if (cursor.failed)

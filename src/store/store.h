@@ -98,7 +98,7 @@ struct cairn_store_point {
 struct cairn_store_process {
 	uint64_t instance;
 	uint64_t cohort; /* of all instances of this release */
-	const char *service, *version, *host, *program, *build_id;
+	const char *service, *version, *host, *program;
 	struct cairn_bytes labels;
 	uint64_t pid;
 	int64_t start_ns;

@@ -127,7 +127,6 @@ int main(void)
 					      .version = "1",
 					      .host = "one",
 					      .program = "/srv/api",
-					      .build_id = "",
 					      .pid = 42,
 					      .start_ns = profile.start_ns};
 	struct cairn_store_point point = {.time_ns = profile.time_ns, .period = profile.period, .unsampling = profile.unsampling,
