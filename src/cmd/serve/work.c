@@ -532,10 +532,9 @@ bool cairn_serve_work_start(struct cairn_serve *serve, struct cairn_error *error
 	return true;
 }
 
-bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process,
-			  enum cairn_serve_task task, const char *path)
+bool cairn_serve_work_add(struct cairn_exchange *exchange, struct cairn_serve_process *process, enum cairn_serve_task task,
+			  const char *path)
 {
-	(void)serve;
 	struct job job = {.exchange = exchange, .process = process, .task = task};
 	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
 	pthread_mutex_lock(&work.lock);
