@@ -57,19 +57,6 @@ static struct cairn_serve_process *find_process(struct cairn_serve *serve, const
 
 /* Who may ask. */
 
-/* Compares in the time of the longer, whatever is in it. */
-static bool has_token(struct cairn_bytes authorization, const char *token)
-{
-	size_t length = strlen(token);
-	if (!cairn_bytes_start_with(authorization, "Bearer "))
-		return false;
-	struct cairn_bytes given = cairn_bytes_skip(authorization, 7);
-	unsigned char different = given.length != length;
-	for (size_t i = 0; i < length; i++)
-		different |= (unsigned char)(token[i] ^ (i < given.length ? given.data[i] : 0));
-	return different == 0;
-}
-
 static bool refuse(struct cairn_response *response, int status, const char *why)
 {
 	cairn_response_text(response, status, text_type, "%s\n", why);
@@ -103,7 +90,7 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 		return true;
 	if (request->fetch_site.data && !is(request->fetch_site, "same-origin") && !is(request->fetch_site, "none"))
 		return refuse(response, 403, "requests from other sites are not answered");
-	if (serve->token[0] && !has_token(request->authorization, serve->token)) {
+	if (serve->token[0] && !cairn_token_equal(cairn_request_token(request), serve->token)) {
 		cairn_response_header(response, "WWW-Authenticate", "Bearer");
 		return refuse(response, 401, "the token is missing or wrong; open the address that 'cairn serve' printed, or send "
 					     "Authorization: Bearer TOKEN");
