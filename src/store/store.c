@@ -236,7 +236,7 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 	for (size_t i = 0; i < count; i++) {
 		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
 		uint64_t cohort;
-		if (cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &cohort, NULL))
+		if (cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &cohort))
 			rows->parts[rows->count++] = (struct cairn_snapshot_part){
 				(rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row, cohort};
 	}

@@ -385,11 +385,6 @@ struct cairn_cpu *cairn_cpu_start(unsigned frequency, bool *busy, struct cairn_e
 	return cpu;
 }
 
-static void sleep_ms(long milliseconds)
-{
-	nanosleep(&(struct timespec){0, milliseconds * 1000000L}, NULL);
-}
-
 void cairn_cpu_stop(struct cairn_cpu *cpu)
 {
 	if (!cpu->sampling)
@@ -410,7 +405,7 @@ void cairn_cpu_stop(struct cairn_cpu *cpu)
 	}
 	atomic_store(&state.current, NULL);
 	while (atomic_load(&state.inside) > 0)
-		sleep_ms(1);
+		nanosleep(&(struct timespec){.tv_nsec = CAIRN_MILLISECOND_NS}, NULL);
 	cpu->tail = atomic_load(&cpu->head) - slots_count; /* every slot once more: nobody writes now */
 	drain(cpu);
 }

@@ -56,7 +56,7 @@ void cairn_dumps_fetch(struct cairn_call *call)
 	if (descriptor < 0)
 		answer_failure(call, &error);
 	else
-		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
+		cairn_answer_file(call, descriptor);
 }
 
 void cairn_dumps_remove(struct cairn_call *call)

@@ -106,7 +106,7 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		cairn_buffer_format(&response->body, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name,
 				    rows[i].type, rows[i].name, (unsigned long long)rows[i].value);
 	if (collector->forwards)
-		cairn_forward_queues_metrics(collector->forwards, "cairn_collect_", &response->body);
+		cairn_forward_queues_metrics(collector->forwards, &response->body);
 }
 
 /* Lets the thread of QUEUE answer EXCHANGE. False, and answered, where too many wait. */
