@@ -6,7 +6,6 @@
  * key here: rows of each rank stay, and whoever reads takes the one that ranks first.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
-#include "base/time.h"
 #include "base/unpack.h"
 #include "base/url.h"
 #include "http/client.h"

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
-#include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
 

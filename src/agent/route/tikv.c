@@ -7,7 +7,6 @@
 #include "agent/route/answer.h"
 #include "base/date.h"
 #include "base/descriptor.h"
-#include "base/pages.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/symbols/push.h"
 
-#include "base/array.h"
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/sha256.h"
