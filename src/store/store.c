@@ -77,9 +77,9 @@ void cairn_store_close(struct cairn_store *store)
 	free(store);
 }
 
-void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone)
+void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 {
-	store->engine->heed(store->connection, gone);
+	store->engine->cancel_when(store->connection, gone);
 }
 
 /* Reads what the store says about itself. False where it has no tables. */

@@ -204,9 +204,9 @@ static bool is_ours(int tid)
 
 /* A thread that blocks the signal cannot be sampled; the signal would stay pending, and its sigwait or signalfd would take it for one of
  * the host's. */
-static bool is_closed(struct cairn_cpu *cpu, int tid)
+static bool count_if_closed(struct cairn_cpu *cpu, int tid)
 {
-	if (!cairn_task_takes(tid, cpu->signal))
+	if (!cairn_task_reserves(tid, cpu->signal))
 		return false;
 	cpu->closed += !is_ours(tid);
 	return true;
@@ -236,7 +236,7 @@ static void see_task(void *context, int tid)
 	struct thread *known = find_known(cpu, tid);
 	if (known)
 		known->scan = cpu->scan;
-	if (known || is_closed(cpu, tid))
+	if (known || count_if_closed(cpu, tid))
 		return;
 	if (cpu->thread_count == threads_most) {
 		cpu->missed++;

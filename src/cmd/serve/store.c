@@ -28,7 +28,7 @@ bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve 
 	*store = (struct cairn_serve_store){.serve = serve, .tenant = serve->options->tenant};
 	store->store = cairn_store_open(name, error);
 	if (store->store)
-		cairn_store_heed(store->store, &serve->stop);
+		cairn_store_cancel_when(store->store, &serve->stop);
 	return store->store && cairn_store_check(store->store, error);
 }
 
