@@ -25,9 +25,9 @@
 enum { longest_path = CAIRN_UPLOAD_PATH, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
 /* A draft that nobody has added to for so long is given up. */
-static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t draft_ns = CAIRN_DAY_NS;
 /* A file used within this time is not marked as used again. */
-static const int64_t mark_ns = 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t mark_ns = CAIRN_HOUR_NS;
 
 /* Makes the secret unless it is there. Of several collectors that start at once, one makes it for all. */
 static bool make_secret(const char *path, struct cairn_error *error)
