@@ -491,8 +491,7 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 	for (unsigned i = 0; cairn_trigger_word(i); i++)
 		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
 			return cairn_fail_within(error, "--");
-	bool any = rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
-	return any || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
+	return cairn_trigger_any(rules) || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
 }
 
 static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
