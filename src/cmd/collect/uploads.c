@@ -242,7 +242,6 @@ static bool has_sum(int file, const char *sum)
 	enum { at_once = 1 << 18 };
 	char *part = cairn_array_new(at_once, 1), text[CAIRN_UPLOAD_SUM + 1];
 	struct cairn_sha256 state;
-	uint8_t digest[32];
 	off_t offset = 0;
 	ssize_t length;
 	cairn_sha256_begin(&state);
@@ -250,10 +249,8 @@ static bool has_sum(int file, const char *sum)
 		cairn_sha256_add(&state, (struct cairn_bytes){part, (size_t)length});
 		offset += length;
 	}
-	cairn_sha256_end(&state, digest);
+	cairn_sha256_hex(&state, text);
 	free(part);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
 	return length == 0 && strcmp(text, sum) == 0;
 }
 
