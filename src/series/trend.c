@@ -570,12 +570,6 @@ static size_t last_run_start(const struct cairn_trend_clock *clock)
 	return start;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-	return left < right ? -1 : left > right;
-}
-
 /* The level of the runs before the last one, from FIRST on: the largest median of their second halves. */
 static double earlier_level(const struct cairn_trend_clock *clock, const double *values, size_t first, size_t end)
 {
@@ -585,7 +579,7 @@ static double earlier_level(const struct cairn_trend_clock *clock, const double 
 			;
 		size_t middle = start + (next - start) / 2;
 		memcpy(sorted, values + middle, (next - middle) * sizeof *sorted);
-		qsort(sorted, next - middle, sizeof *sorted, by_value);
+		qsort(sorted, next - middle, sizeof *sorted, cairn_law_compare);
 		level = fmax(level, sorted[(next - middle) / 2]);
 	}
 	return level;
