@@ -462,7 +462,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 {
 	int ends[2];
 	sigset_t signals;
-	cairn_memory_read_many(); /* up to four descriptors a process */
+	cairn_memory_raise_file_limit(); /* up to four descriptors a process */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -494,8 +494,7 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 	for (unsigned i = 0; cairn_trigger_word(i); i++)
 		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
 			return cairn_fail_within(error, "--");
-	bool any = rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
-	return any || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
+	return cairn_trigger_any(rules) || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
 }
 
 static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
@@ -503,7 +502,7 @@ static bool read_folder(const struct options *options, struct cairn_folder *fold
 	int64_t age = 0;
 	if (options->keep_age && !cairn_text_duration(options->keep_age, &age))
 		return cairn_fail(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
-	return cairn_folder_open(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
+	return cairn_folder_set(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
 		.count = options->keep_count,
 		.bytes = options->keep_bytes,
 		.age_seconds = (uint64_t)(age / CAIRN_SECOND_NS),

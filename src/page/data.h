@@ -34,7 +34,6 @@ struct cairn_page_data {
 	struct cairn_buffer tree;
 	struct cairn_buffer split;
 	struct cairn_buffer film;
-	size_t node_count;
 	uint32_t columns[CAIRN_PAGE_COLUMNS]; /* value types of the profile; the first is the view's */
 	size_t column_count;
 	bool is_change;  /* something may be negative */

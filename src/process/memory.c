@@ -330,7 +330,7 @@ static uint64_t count_host_kills(const struct cairn_memory *memory)
 	return number_of(cairn_peek(path, text, sizeof text), "oom_kill");
 }
 
-void cairn_memory_read_many(void)
+void cairn_memory_raise_file_limit(void)
 {
 	struct rlimit files;
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)

@@ -55,12 +55,12 @@ static bool ask_processes(struct cairn_store *store, const struct cairn_question
 	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
 	uint64_t tenant = cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : ""));
 	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
-	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - 86400 * (int64_t)CAIRN_SECOND_NS;
+	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - CAIRN_DAY_NS;
 	snprintf(statement, sizeof statement,
-		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu "
+		 "SELECT instance, service, version, host, pid, program, start_ns, labels FROM processes%s WHERE tenant = %llu "
 		 "AND used_ns >= %lld",
 		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
-	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
+	bool good = store->engine->select(store->connection, statement, "ntttntnt", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
@@ -71,7 +71,6 @@ static bool ask_processes(struct cairn_store *store, const struct cairn_question
 		process.host = take_text(&processes->arena, &cursor);
 		process.pid = cairn_row_take_number(&cursor);
 		process.program = take_text(&processes->arena, &cursor);
-		process.build_id = take_text(&processes->arena, &cursor);
 		process.start_ns = (int64_t)cairn_row_take_number(&cursor);
 		process.labels = cairn_bytes_of(take_text(&processes->arena, &cursor));
 		if (cursor.failed)
@@ -244,7 +243,7 @@ static bool ask_earlier(struct cairn_store *store, const struct cairn_question *
 	enum { at_once = 200 };
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&statement, "SELECT instance, max(time_ns) FROM snapshots WHERE time_ns < %lld AND time_ns >= %lld AND ",
-			    (long long)question->from_ns, (long long)(question->from_ns - 86400 * (int64_t)CAIRN_SECOND_NS));
+			    (long long)question->from_ns, (long long)(question->from_ns - CAIRN_DAY_NS));
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
 	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);

@@ -128,7 +128,7 @@ bool cairn_hourly_rows(struct cairn_store *store, const struct cairn_hourly_ques
 bool cairn_hourly_profile(struct cairn_store *store, const uint64_t *stacks, const double *bytes, size_t count,
 			  struct cairn_profile *profile, struct cairn_error *error)
 {
-	static const struct cairn_store_process nobody = {.service = "", .version = "", .host = "", .program = "", .build_id = ""};
+	static const struct cairn_store_process nobody = {.service = "", .version = "", .host = "", .program = ""};
 	static const struct cairn_store_point never = {.ended = ""};
 	struct cairn_stored_sample *samples = cairn_array_zero(count, sizeof *samples);
 	for (size_t i = 0; i < count; i++) {

@@ -109,7 +109,7 @@ bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_
 		rules->share = 0;
 	else if (config->automatic == 1 && rules->share <= 0)
 		rules->share = cairn_trigger_usual.share;
-	return rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
+	return cairn_trigger_any(rules);
 }
 
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)

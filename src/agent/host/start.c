@@ -24,7 +24,6 @@
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
 #include "agent/jemalloc/message.h"
-#include "agent/route/route.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
 #include "agent/unwind/object.h"

@@ -6,7 +6,6 @@
 #include "agent/sampler/mapping.h"
 
 #include "agent/sampler/sample.h"
-#include "process/clock.h"
 
 #include <stdarg.h>
 #include <sys/mman.h>

@@ -83,7 +83,7 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
 		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
 	/* A day covers every zone that a clock may be set to; what is further off would stretch the time of its whole service. */
-	if (profile->time_ns <= 0 || profile->time_ns > arrived_ns + 86400 * CAIRN_SECOND_NS)
+	if (profile->time_ns <= 0 || profile->time_ns > arrived_ns + CAIRN_DAY_NS)
 		profile->time_ns = arrived_ns;
 	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
 	loaded->ignored = !cairn_store_accepts(profile, error);

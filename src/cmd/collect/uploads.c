@@ -25,9 +25,9 @@
 enum { longest_path = CAIRN_UPLOAD_PATH, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
 /* A draft that nobody has added to for so long is given up. */
-static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t draft_ns = CAIRN_DAY_NS;
 /* A file used within this time is not marked as used again. */
-static const int64_t mark_ns = 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t mark_ns = CAIRN_HOUR_NS;
 
 /* Makes the secret unless it is there. Of several collectors that start at once, one makes it for all. */
 static bool make_secret(const char *path, struct cairn_error *error)
@@ -242,7 +242,6 @@ static bool has_sum(int file, const char *sum)
 	enum { at_once = 1 << 18 };
 	char *part = cairn_array_new(at_once, 1), text[CAIRN_UPLOAD_SUM + 1];
 	struct cairn_sha256 state;
-	uint8_t digest[32];
 	off_t offset = 0;
 	ssize_t length;
 	cairn_sha256_begin(&state);
@@ -250,10 +249,8 @@ static bool has_sum(int file, const char *sum)
 		cairn_sha256_add(&state, (struct cairn_bytes){part, (size_t)length});
 		offset += length;
 	}
-	cairn_sha256_end(&state, digest);
+	cairn_sha256_hex(&state, text);
 	free(part);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
 	return length == 0 && strcmp(text, sum) == 0;
 }
 

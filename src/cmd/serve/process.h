@@ -97,7 +97,6 @@ struct cairn_serve_process {
 	struct cairn_life life;
 	int pidfd;
 	struct cairn_keeper keeper;
-	bool short_of_memory;
 
 	pthread_mutex_t heavy;
 	struct cairn_archive archive;

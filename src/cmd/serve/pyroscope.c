@@ -695,7 +695,7 @@ static bool answer(const struct method *method, const char *name, const char *te
 	if (!store)
 		store = cairn_store_open(name, error);
 	if (store)
-		cairn_store_heed(store, gone);
+		cairn_store_cancel_when(store, gone);
 	bool good = store && cairn_store_check(store, error);
 	if (good) {
 		struct asking asking = {.store = store, .tenant = tenant, .binary = binary, .arena = arena, .gone = gone,
@@ -704,7 +704,7 @@ static bool answer(const struct method *method, const char *name, const char *te
 		cairn_connect_end(&asking.out);
 	}
 	if (store)
-		cairn_store_heed(store, NULL);
+		cairn_store_cancel_when(store, NULL);
 	if (!good && !error->usage && !atomic_load(gone)) { /* another connection may do better */
 		cairn_store_close(store);
 		store = NULL;

@@ -113,6 +113,7 @@ static void test_admission(void)
 	is_int(admit("localhost", NULL, "Bearer secretx", NULL, false), 401, "a long token");
 	is_int(admit("localhost", NULL, "Basic secret", NULL, false), 401, "another scheme");
 	is_int(admit("any.example", NULL, "Bearer secret", NULL, false), 200, "the token, under any name");
+	is_int(admit("any.example", NULL, "bearer secret", NULL, false), 200, "with the scheme in any case");
 }
 
 static int admit_exchange(const char *path, const char *site, const char *user_agent, bool local)
