@@ -540,9 +540,16 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 static bool open_sender(struct loop *loop, const char *to, struct cairn_error *error)
 {
 	const struct options *options = loop->options;
-	const char *token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN");
-	struct cairn_push *push = to ? cairn_push_open(to, token, options->forward_headers, &options->labels, loop->watch.host,
-						       loop->watch.folder.path, loop->watch.pattern, error) : NULL;
+	const struct cairn_push_options push_options = {
+		.to = to,
+		.token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN"),
+		.headers = options->forward_headers,
+		.labels = &options->labels,
+		.host = loop->watch.host,
+		.folder = loop->watch.folder.path,
+		.pattern = loop->watch.pattern,
+	};
+	struct cairn_push *push = to ? cairn_push_open(&push_options, error) : NULL;
 	if (push)
 		loop->senders[loop->sender_count++] = push;
 	return push || !to;
