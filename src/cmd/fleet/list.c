@@ -89,17 +89,18 @@ static void services_json(const struct service_row *rows, size_t count, struct c
 
 int cairn_fleet_answer_services(const void *values, int operand_count, char **operands)
 {
-	const struct cairn_fleet_answer_options *options = values;
+	struct cairn_fleet_answer_options options = *(const struct cairn_fleet_answer_options *)values;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	size_t rows;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, 0, operand_count, operands, &processes, &rows, &error);
+	options.fleet.last_only = true;
+	struct cairn_store *store = cairn_fleet_answer_begin(&options, 0, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	size_t count;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	struct service_row *services = list_services(&processes, &count);
-	(options->json ? services_json : services_text)(services, rows && rows < count ? rows : count, &out);
+	(options.json ? services_json : services_text)(services, rows && rows < count ? rows : count, &out);
 	free(services);
 	return cairn_fleet_answer_end(store, &processes, &out);
 }
@@ -152,11 +153,12 @@ static void kills_json(const struct cairn_store_process *const *ended, size_t co
 /* Processes that have ended, the last one first. */
 int cairn_fleet_answer_kills(const void *values, int operand_count, char **operands)
 {
-	const struct cairn_fleet_answer_options *options = values;
+	struct cairn_fleet_answer_options options = *(const struct cairn_fleet_answer_options *)values;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	size_t rows;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, 0, operand_count, operands, &processes, &rows, &error);
+	options.fleet.last_only = true;
+	struct cairn_store *store = cairn_fleet_answer_begin(&options, 0, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	const struct cairn_store_process **ended = cairn_array_new(processes.count, sizeof *ended);
@@ -167,9 +169,9 @@ int cairn_fleet_answer_kills(const void *values, int operand_count, char **opera
 	if (count > 0)
 		qsort(ended, count, sizeof *ended, compare_ends);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	if (!options->json)
+	if (!options.json)
 		cairn_buffer_format(&out, "%zu of %zu processes have ended\n", count, processes.count);
-	(options->json ? kills_json : kills_text)(ended, rows && rows < count ? rows : count, &out);
+	(options.json ? kills_json : kills_text)(ended, rows && rows < count ? rows : count, &out);
 	free(ended);
 	return cairn_fleet_answer_end(store, &processes, &out);
 }
