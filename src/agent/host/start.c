@@ -349,18 +349,18 @@ static void settle_profiler(struct cairn_agent *agent)
 {
 	struct cairn_facts facts;
 	enum cairn_profiler_state state = cairn_profiler_state(&agent->profiler);
-	if (state == CAIRN_PROFILER_ACTIVE && agent->config.activate != 0) {
+	if (state == CAIRN_PROFILER_ACTIVE && agent->config.activate != CAIRN_CONFIG_OFF) {
 		cairn_facts_get(&facts);
 		if (facts.start_ns)
 			atomic_store(&agent->profiler.active_since, facts.start_ns);
-	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
-		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
+	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != CAIRN_CONFIG_UNSET) {
+		cairn_profiler_activate(&agent->profiler, agent->config.activate == CAIRN_CONFIG_ON, NULL);
 	}
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		return;
 	if (state >= CAIRN_PROFILER_INACTIVE)
 		cairn_message_filter(&agent->profiler.jemalloc);
-	if (agent->config.unwinder != 1)
+	if (agent->config.unwinder != CAIRN_CONFIG_CAIRN)
 		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
 	else if (state < CAIRN_PROFILER_INACTIVE)
 		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);

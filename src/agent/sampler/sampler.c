@@ -324,6 +324,13 @@ static bool find_slabs(const void *context, const uint64_t *addresses, size_t co
 	return jemalloc->mallctl("experimental.utilization.batch_query", slabs, &size, copies, count * sizeof *copies) == 0;
 }
 
+/* Reads this process's own ledger, which must be there (cairn_sample_is_ours). */
+static bool open_own_ledger(struct cairn_ledger *ledger, struct cairn_error *error)
+{
+	const struct cairn_record *record = &cairn_sampling.record;
+	return cairn_ledger_open(ledger, (struct cairn_bytes){(const char *)record->header, record->bytes}, error);
+}
+
 static bool make_dump(const struct cairn_jemalloc *jemalloc, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_ledger ledger;
@@ -334,8 +341,7 @@ static bool make_dump(const struct cairn_jemalloc *jemalloc, struct cairn_buffer
 		cairn_buffer_text(out, CAIRN_LEDGER_SECTION);
 		return true;
 	}
-	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-	if (!cairn_ledger_open(&ledger, memory, error))
+	if (!open_own_ledger(&ledger, error))
 		return false;
 	struct cairn_resident resident;
 	cairn_resident_open(&resident, 0, resident_pages_most);
@@ -372,8 +378,7 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 	const char *allocator = cairn_patch_allocator();
 	(void)profiler;
 	cairn_trailer_write_text(out, "allocator", allocator[0] ? allocator : "-");
-	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-	if (cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL))
+	if (cairn_sample_is_ours() && open_own_ledger(&ledger, NULL))
 		cairn_ledger_write_counts(&ledger, out);
 	else
 		cairn_trailer_write_number(out, "period", get_period(profiler));
@@ -382,23 +387,14 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 static struct cairn_smaps_range *list_mapped(size_t *count, size_t *size)
 {
 	struct cairn_ledger ledger;
-	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
 	*count = 0;
-	return cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
+	return cairn_sample_is_ours() && open_own_ledger(&ledger, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
 }
 
 static void count(struct cairn_engine_counts *counts)
 {
-	*counts = (struct cairn_engine_counts){.installed = true};
-	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++) {
-		counts->ends[i] = atomic_load(&cairn_sampling.ends[i]);
-		counts->stacks += counts->ends[i];
-	}
-	uint64_t measured = atomic_load(&cairn_sampling.measured);
-	if (measured > 0) {
-		counts->frames_per_stack = (double)atomic_load(&cairn_sampling.measured_frames) / (double)measured;
-		counts->ns_per_stack = (double)atomic_load(&cairn_sampling.measured_ns) / (double)measured;
-	}
+	cairn_engine_count(&cairn_sampling.tally, counts);
+	counts->installed = true;
 }
 
 /* Every second. */
@@ -506,8 +502,7 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 	};
 	pthread_mutex_lock(&sampler.mutex);
 	if (cairn_sample_is_ours()) {
-		struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-		status->open = cairn_ledger_open(&status->ledger, memory, NULL);
+		status->open = open_own_ledger(&status->ledger, NULL);
 		status->descriptor = cairn_sampling.record.descriptor;
 		status->file = sampler.file ? sampler.file->path : "";
 	}

@@ -75,7 +75,7 @@ struct cairn_serve_folder {
 	struct cairn_serve_dropped dropped;
 };
 
-/* Begins with the folder at PATH, which has to be one with a dump in it. */
+/* Begins with the folder at PATH; notes on standard error if it has no dump yet. Fails if PATH is not a folder that can be read. */
 bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_serve *serve, const char *path, struct cairn_error *error);
 void *cairn_serve_folder_run(void *folder);
 

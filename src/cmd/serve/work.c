@@ -254,7 +254,7 @@ static bool list_source(struct job *job, struct cairn_error *error)
 	struct cairn_serve_process *process = job->process;
 	struct cairn_source_search search = {.folders = process->serve->options->source_path};
 	pthread_mutex_lock(&process->serve->lock);
-	search.confined = !process->own;
+	search.confined = process->owner != CAIRN_OWNER_OWN;
 	pthread_mutex_unlock(&process->serve->lock);
 	struct cairn_pattern *compiled = cairn_pattern_compile(pattern, error);
 	bool good = compiled != NULL;
