@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "base/url.h"
 #include "base/xml.h"
 #include "cmd/command.h"

@@ -65,7 +65,7 @@ struct cairn_smaps_range {
 };
 bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, const struct cairn_smaps_range *ranges, size_t count);
 
-/* The same from the TEXT of such a file. */
+/* The same from the TEXT of such a file; only tests call it. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
 
 /* Iterates over all numbers and their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve"; returns false after the last.

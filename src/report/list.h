@@ -12,7 +12,6 @@ struct cairn_list {
 	struct cairn_list_line {
 		struct cairn_top_row row;
 		uint32_t line; /* 0 when not known */
-		uint32_t routine; /* in `routines` */
 	} *lines; /* grouped by routine, in order */
 	size_t line_count;
 	struct cairn_list_routine {

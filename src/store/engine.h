@@ -34,7 +34,7 @@ struct cairn_store_engine {
 	 * every machine of a cluster. */
 	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
 	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
-	void (*heed)(void *connection, const atomic_bool *gone);
+	void (*cancel_when)(void *connection, const atomic_bool *gone);
 	/* What a column is between in a statement that has one row of several: that with the lowest or the highest time, whose lowest or
 	 * highest time it asks for as well. */
 	const char *first_start, *last_start, *row_end;

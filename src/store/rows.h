@@ -38,7 +38,7 @@ enum {
 };
 
 /* In `used_ns` the beginning of a week stands for all of it. */
-#define CAIRN_STORE_WEEK_NS (7 * 86400 * (int64_t)CAIRN_SECOND_NS)
+#define CAIRN_STORE_WEEK_NS (7 * CAIRN_DAY_NS)
 
 struct cairn_table {
 	const char *name;

@@ -37,9 +37,9 @@ struct cairn_numbered {
 void cairn_numbered_free(struct cairn_numbered *numbered);
 
 /* Appends the rows of SNAPSHOT, a whole one, to each table its own but for hourly, which it has none of, and frames and stacks that are
- * NUMBERED already; *COHORT says whose it is. Fails, with a sentence, for what is no profile of live memory with a time. */
+ * NUMBERED already; *COHORT says whose it is. False for what cairn_store_accepts refuses. */
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort, struct cairn_error *error);
+			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort);
 
 /* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
 struct cairn_dictionary {

@@ -28,12 +28,12 @@ extern const struct cairn_engine cairn_engine_sampler;
 void cairn_sampler_look(void);
 
 /* In a forked child, by its handler; and by the child's agent once it runs: sampling goes on there, with a ledger of its own, if it was
- * on. */
-void cairn_sampler_in_child(void);
-void cairn_sampler_resume(void);
+ * on. The times of PROFILER become those of the child. */
+void cairn_sampler_in_child(struct cairn_profiler *profiler);
+void cairn_sampler_resume(struct cairn_profiler *profiler);
 /* The same at once, on a thread of the child's own, inside malloc: what it allocates before its agent runs is not to be missed. Waits for
  * nobody, and asks nothing of the loader. */
-void cairn_sampler_resume_early(void);
+void cairn_sampler_resume_early(struct cairn_profiler *profiler);
 
 /* The most bytes that lived at once, as far as samples tell. */
 uint64_t cairn_sampler_highest(void);

@@ -55,14 +55,11 @@ struct cairn_collector {
 bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct cairn_error *error);
 void cairn_senders_free(struct cairn_senders *senders);
 
-/* Whose request it is that comes with AUTHORIZATION; NULL for a stranger's. Without tokens everybody is the one tenant "". */
-const char *cairn_senders_tenant(const struct cairn_senders *senders, struct cairn_bytes authorization);
+/* Whose REQUEST it is, by its token; NULL for a stranger's. Without tokens everybody is the one tenant "". */
+const char *cairn_senders_tenant(const struct cairn_senders *senders, const struct cairn_request *request);
 
-/* Answers with STATUS and WHY, as JSON, and counts it. Returns true. */
-bool cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why);
-
-/* Lets the thread of QUEUE answer EXCHANGE. False, and answered, where too many wait. */
-bool cairn_collector_queue(struct cairn_collector *collector, struct cairn_queue *queue, struct cairn_exchange *exchange);
+/* Answers with STATUS and WHY, as JSON, and counts it. */
+void cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why);
 
 /* The next that waits in QUEUE; NULL at the end. */
 struct cairn_exchange *cairn_collector_next(struct cairn_collector *collector, struct cairn_queue *queue);

@@ -1,6 +1,5 @@
 /* metrics.c - what the page shows, for Prometheus.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/serve/answer.h"
 #include "dump/end.h"

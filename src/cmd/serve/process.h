@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "cmd/serve/archive.h"
+#include "cmd/serve/owner.h"
 #include "cmd/serve/verdict.h"
 #include "cmd/target.h"
 #include "cmd/watch/keeper.h"
@@ -58,7 +59,7 @@ struct cairn_serve_process {
 	const char *name; /* of the target, as it was given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may come back */
 	bool sum; /* it stands for all instances of a service of a store */
-	unsigned users; /* requests about it that are being answered; under serve->lock */
+	unsigned users; /* requests and threads of folders that use it: it is not freed before there are none; under serve->lock */
 	char folder_program[256], folder_host[65]; /* of a folder: whose runs these are */
 	struct cairn_serve_run *runs; /* the same; under serve->lock */
 	size_t run_count, run_capacity;
@@ -66,7 +67,7 @@ struct cairn_serve_process {
 	/* Under serve->lock. */
 	char program[128], command[256], host[65];
 	int pid; /* as it is numbered here; 0 when not known */
-	bool own, foreign; /* all its runs, or one that was not, were of our user on our file system: so it could read what we can */
+	enum cairn_serve_owner owner; /* of its runs on this machine; only the thread that follows it writes this */
 	enum cairn_serve_state state;
 	char why[600]; /* of the state, where there is more to say */
 	int64_t since_ms; /* the state has lasted since then */
@@ -97,7 +98,6 @@ struct cairn_serve_process {
 	struct cairn_life life;
 	int pidfd;
 	struct cairn_keeper keeper;
-	bool short_of_memory;
 
 	pthread_mutex_t heavy;
 	struct cairn_archive archive;

@@ -56,9 +56,6 @@ void cairn_serve_tell(struct cairn_serve *serve, const char *event, struct cairn
 /* Whether somebody looks, or did a moment ago. Under serve->lock. */
 bool cairn_serve_is_watched(const struct cairn_serve *serve);
 
-/* The process of that key, or that has a run of that key; the first where KEY is empty; NULL for none. Under serve->lock. */
-struct cairn_serve_process *cairn_serve_find(struct cairn_serve *serve, const char *key);
-
 /* Threads. Each ends with serve->stop. */
 void *cairn_serve_follow(void *process);
 
@@ -78,7 +75,7 @@ struct cairn_serve_folder {
 	struct cairn_serve_dropped dropped;
 };
 
-/* Begins with the folder at PATH, which has to be one with a dump in it. */
+/* Begins with the folder at PATH; notes on standard error if it has no dump yet. Fails if PATH is not a folder that can be read. */
 bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_serve *serve, const char *path, struct cairn_error *error);
 void *cairn_serve_folder_run(void *folder);
 
@@ -100,8 +97,8 @@ enum cairn_serve_task {
 
 /* Leaves EXCHANGE to such a thread; false, with an answer, where too many wait already. PATH is that of the agent, for a POST. Under
  * serve->lock where PROCESS is not NULL. */
-bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process,
-			  enum cairn_serve_task task, const char *path);
+bool cairn_serve_work_add(struct cairn_exchange *exchange, struct cairn_serve_process *process, enum cairn_serve_task task,
+			  const char *path);
 
 /* The handlers of the HTTP server (http/server.h); their context is a struct cairn_serve. */
 bool cairn_serve_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum);

@@ -1,4 +1,4 @@
-/* work.h - which tree a request is for.
+/* work.h - the trees that requests are for: which one it is, and the answer if it was made lately.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_WORK_H
 #define CAIRN_CMD_SERVE_WORK_H

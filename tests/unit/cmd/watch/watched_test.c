@@ -1,14 +1,15 @@
 /* watched_test.c - what is known of a process that is watched, given up and watched again.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/command.h"
 #include "cmd/watch/watched.h"
+
+#include "cmd/command.h"
 #include "tap.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* main.c prints them. */
+/* That of the command is in its main file. */
 void cairn_note(const char *format, ...)
 {
 	(void)format;
