@@ -223,7 +223,7 @@ static bool spawn(void *(*run)(void *), void *context, struct cairn_error *error
 {
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, run, context) != 0)
-		return cairn_fail(error, "no thread to be had");
+		return cairn_fail(error, "cannot start a thread");
 	pthread_detach(thread);
 	return true;
 }

@@ -35,8 +35,8 @@ struct cairn_store_engine {
 	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
 	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
 	void (*heed)(void *connection, const atomic_bool *gone);
-	/* What a column is between in a statement that has one row of several: that with the lowest or the highest time, whose lowest or
-	 * highest time it asks for as well. */
+	/* SQL around a column that selects its value from the row with the lowest (`first_start`) or highest (`last_start`) time; `row_end`
+	 * closes it. The statement must also select min(time_ns) or max(time_ns). */
 	const char *first_start, *last_start, *row_end;
 	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
 };

@@ -529,7 +529,7 @@ bool cairn_serve_work_start(struct cairn_serve *serve, struct cairn_error *error
 	work.serve = serve;
 	for (; work.started < threads; work.started++)
 		if (pthread_create(&work.threads[work.started], NULL, run, NULL) != 0)
-			return cairn_fail(error, "no thread to be had");
+			return cairn_fail(error, "cannot start a thread");
 	return true;
 }
 
