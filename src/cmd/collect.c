@@ -4,6 +4,9 @@
 #include "agent/host/listen.h"
 #include "base/condition.h"
 #include "cmd/collect/collector.h"
+#include "cmd/collect/move.h"
+#include "cmd/collect/receive.h"
+#include "cmd/collect/symbols.h"
 #include "cmd/command.h"
 #include "store/store.h"
 

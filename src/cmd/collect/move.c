@@ -3,11 +3,12 @@
  * A file that ends the collector, as by taking more memory than there is, must not do so again and again: the spool counts how often work
  * on a file was begun and never ended (spool.h).
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/collect/collector.h"
+#include "cmd/collect/move.h"
 
 #include "base/array.h"
 #include "base/condition.h"
 #include "base/file.h"
+#include "cmd/collect/collector.h"
 #include "cmd/collect/load.h"
 #include "cmd/collect/naming.h"
 #include "cmd/command.h"

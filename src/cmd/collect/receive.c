@@ -1,13 +1,15 @@
 /* receive.c - what senders ask of a collector: who may, what is accepted, and how it comes to the spool.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/collect/collector.h"
+#include "cmd/collect/receive.h"
 
 #include "agent/host/listen.h"
 #include "agent/route/empty_profile.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/unpack.h"
+#include "cmd/collect/collector.h"
 #include "cmd/collect/pyroscope.h"
+#include "cmd/collect/symbols.h"
 #include "cmd/command.h"
 #include "profile/read.h"
 

@@ -1,6 +1,6 @@
 /* senders.c - who may send: tokens, compared in a time that says nothing about them.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/collect/collector.h"
+#include "cmd/collect/senders.h"
 
 #include "base/array.h"
 #include "base/file.h"

@@ -4,6 +4,8 @@
  * `PUT /v1/symbols/SHA256?size=N&offset=M` brings the next piece, at most CAIRN_UPLOAD_PIECE bytes; where another is the next, the answer
  * is 409 and says which.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/symbols.h"
+
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/collect/collector.h"
