@@ -8,8 +8,9 @@
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/serve/pyroscope.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/route.h"
 #include "cmd/serve/store.h"
+#include "cmd/serve/work.h"
 #include "cmd/service.h"
 #include "process/clock.h"
 

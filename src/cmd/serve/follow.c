@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/route.h"
 #include "cmd/service.h"
 #include "process/clock.h"
 

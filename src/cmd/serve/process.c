@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "cmd/rss/account.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/route.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
 #include "profile/live.h"

@@ -4,6 +4,8 @@
  * not for pages of other sites: they cannot read it (no CORS), are refused by Host, Origin and Sec-Fetch-Site, and cannot send the header
  * that every effect needs.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/serve/route.h"
+
 #include "agent/host/listen.h"
 #include "base/json.h"
 #include "base/time.h"
