@@ -1,4 +1,4 @@
-/* senders.c - who may send: tokens, compared in a time that says nothing about them.
+/* senders.c - the tokens of senders, compared in constant time.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/senders.h"
 
@@ -21,7 +21,7 @@ static bool same_token(struct cairn_bytes sent, const char *token)
 	return different == 0;
 }
 
-/* Every token is looked at. */
+/* Compares with every token, so that the time does not depend on which one matches. */
 const char *cairn_senders_tenant(const struct cairn_senders *senders, struct cairn_bytes authorization)
 {
 	const char *tenant = senders->count ? NULL : "";
@@ -58,7 +58,7 @@ bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct 
 					      cairn_arena_text(&senders->arena, tenant)};
 	}
 	cairn_file_close(&file);
-	if (!fits) /* a sender whose token is left out would be refused for no reason that it could see */
+	if (!fits) /* ignoring tokens would refuse their senders without a visible reason */
 		return cairn_fail(error, "%s: more than %d tokens in this file, which is the most that a collector takes", path,
 				  tokens_most);
 	return senders->count > 0 || cairn_fail(error, "%s: no token in this file, so nobody could send", path);

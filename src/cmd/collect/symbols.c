@@ -1,8 +1,8 @@
-/* symbols.c - uploads of programs and debug files: asking first, then piece by piece.
+/* symbols.c - uploads of programs and debug files: the sender asks first, then sends piece by piece.
  *
- * `GET /v1/symbols/SHA256?build_id=...&program=1&detail=2&size=N` says whether a file with that sum is wanted, and how much of it is here.
- * `PUT /v1/symbols/SHA256?size=N&offset=M` brings the next piece, at most CAIRN_UPLOAD_PIECE bytes; where another is the next, the answer
- * is 409 and says which.
+ * `GET /v1/symbols/SHA256?build_id=...&program=1&detail=2&size=N` asks whether a file with that sum is wanted, and how much of it is here.
+ * `PUT /v1/symbols/SHA256?size=N&offset=M` sends the next piece, at most CAIRN_UPLOAD_PIECE bytes; if the upload has to continue at another
+ * offset, the answer is 409 with that offset.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/symbols.h"
 
@@ -20,7 +20,7 @@ bool cairn_symbols_is(const struct cairn_request *request)
 	return cairn_bytes_start_with(request->path, prefix);
 }
 
-/* The number that QUERY has under NAME; 0 for none. */
+/* The value of the parameter NAME of QUERY, a number; 0 for none. */
 static uint64_t number_of(struct cairn_bytes query, const char *name)
 {
 	char text[40];
@@ -92,7 +92,7 @@ void *cairn_symbols_run(void *context)
 		answer(collector, exchange, cairn_bytes_of(tenant ? tenant : ""));
 		if (collector->uploads.arrived != before) {
 			pthread_mutex_lock(&collector->lock);
-			pthread_cond_broadcast(&collector->arrived); /* what is stored without names may get some */
+			pthread_cond_broadcast(&collector->arrived); /* stored frames without names may get some now */
 			pthread_mutex_unlock(&collector->lock);
 		}
 		cairn_exchange_finish(exchange);
