@@ -1,4 +1,4 @@
-/* connect.c - fields to and from bytes.
+/* connect.c - reads and writes fields.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/connect.h"
 
@@ -68,7 +68,7 @@ static void read_json(struct cairn_json_value message, const struct cairn_connec
 			value = cairn_json_find(message, fields->proto_name);
 		if (value.kind == CAIRN_JSON_NONE || value.kind == CAIRN_JSON_NULL)
 			continue;
-		if (fields->kind == CAIRN_CONNECT_WHOLE) /* a number, or a text that is one */
+		if (fields->kind == CAIRN_CONNECT_WHOLE) /* a number, or a text that contains one */
 			*(int64_t *)(void *)at = strtoll(json_text(value, arena).data, NULL, 10);
 		else if (fields->kind == CAIRN_CONNECT_REAL)
 			*(double *)(void *)at = strtod(json_text(value, arena).data, NULL);

@@ -64,11 +64,11 @@ struct cairn_serve_folder {
 		char name[256];
 		uint64_t inode, size;
 		int64_t modified_ns;
-		uint64_t run; /* a hash of the key of the run that it is of; 0 for none */
-	} * files; /* that were read, or found to be no dump, as far as they are still there; by name */
+		uint64_t run; /* a hash of the key of its run; 0 for none */
+	} * files; /* files that exist and were read or found not to be dumps; by name */
 	size_t file_count;
-	bool unsettled; /* a file was not whole yet and is read again */
-	size_t unlisted; /* runs that it has dumps of, for which there is no room */
+	bool unsettled; /* a file was not complete yet and will be read again */
+	size_t unlisted; /* runs with dumps in the folder for which there is no room in the list */
 	struct cairn_serve_dropped dropped;
 };
 
