@@ -42,7 +42,7 @@ static const struct cairn_option table[] = {
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
 	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
-	{0, "token", "TOKEN", "the token that clients over TCP need ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "token", "TOKEN", "the token that clients over TCP need (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{0, "filtered", NULL, "attach although the process filters its system calls (seccomp)", CAIRN_OPTION_FLAG, AT(filtered), 0},
 	{0, "waiting", NULL, NULL, CAIRN_OPTION_FLAG, AT(waiting), 0},
@@ -429,7 +429,7 @@ static int run_attach(const void *values, int count, char **operands)
 	if (count != 1)
 		return cairn_say_not_one(count, "PID", "cairn attach [options] PID");
 	if (!pid_of(operands[0])) {
-		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
+		cairn_fail_usage(&error, "%s: not a PID; 'pgrep NAME' prints the PID of a program", operands[0]);
 		return cairn_say_failure(&error);
 	}
 	struct cairn_program_settings settings = {options->engine, options->token, options->listen, options->budget};

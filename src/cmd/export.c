@@ -339,7 +339,8 @@ static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"profile", pprof_table, 0},
 	{"stack filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},
+	CAIRN_SOURCES_GROUP,
 	{0},
 };
 

@@ -6,38 +6,45 @@
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The questions that are answered here. */
+/* The questions that are answered here. Their names are the two words that people type; the second is the question. */
 static const struct cairn_command questions[] = {
-	{.name = "services",
+	{.name = "fleet services",
 	 .summary = "what the store has: services, releases, instances",
+	 .arguments = "",
 	 .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_services},
-	{.name = "leaks",
+	{.name = "fleet leaks",
 	 .summary = "which call path grows, on how many instances, since which release",
+	 .arguments = "",
 	 .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_leaks},
-	{.name = "diff",
+	{.name = "fleet diff",
 	 .summary = "what an instance of one release holds more of than one of another, with error bars",
+	 .arguments = "",
 	 .groups = cairn_fleet_diff_groups,
 	 .options_size = sizeof(struct cairn_fleet_diff_options),
 	 .run = cairn_fleet_answer_diff},
-	{.name = "bill",
+	{.name = "fleet bill",
 	 .summary = "what the resident memory of each release is",
+	 .arguments = "",
 	 .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_bill},
-	{.name = "timeline",
+	{.name = "fleet timeline",
 	 .summary = "memory of all instances over time; with -o or --json by call path",
+	 .arguments = "",
 	 .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_timeline},
-	{.name = "kills",
+	{.name = "fleet kills",
 	 .summary = "processes that have ended, and how",
+	 .arguments = "",
 	 .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_kills},
@@ -47,6 +54,11 @@ static const struct cairn_command questions[] = {
 static const struct cairn_command *const views[] = {&cairn_command_top, &cairn_command_tree, &cairn_command_traces,
 						    &cairn_command_collapsed, &cairn_command_flame, &cairn_command_html,
 						    &cairn_command_graph, &cairn_command_pprof, &cairn_command_timeline};
+
+static const char *word_of(const struct cairn_command *question)
+{
+	return strchr(question->name, ' ') + 1;
+}
 
 static const struct cairn_option *find_option(const char *argument, size_t length)
 {
@@ -79,21 +91,55 @@ static bool take_options(int *argc, char **argv, struct cairn_fleet_options *opt
 	return true;
 }
 
+/* Whether --help is among the words after a question. */
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+/* The options of VIEW as a question: its own, and those that say what is asked about. It has no SOURCE, since the store is that. */
+static int help_view(const struct cairn_command *view)
+{
+	size_t count = 0;
+	while (view->groups[count].options)
+		count++;
+	struct cairn_option_group *groups = cairn_array_zero(count + 2, sizeof *groups);
+	memcpy(groups, view->groups, count * sizeof *groups);
+	groups[count] = (struct cairn_option_group){"what is asked about", cairn_fleet_option_table, 0};
+	char name[40];
+	snprintf(name, sizeof name, "fleet %s", view->name);
+	struct cairn_command question = {
+		.name = name,
+		.summary = view->summary,
+		.arguments = "",
+		.detail = "Shows what the chosen instances hold, as one profile.",
+		.groups = groups,
+	};
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	cairn_options_help(&question, &out);
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
+	free(groups);
+	return code;
+}
+
 static int run_view(const struct cairn_command *view, int argc, char **argv)
 {
+	if (wants_help(argc, argv))
+		return help_view(view);
 	struct cairn_error error;
 	struct cairn_fleet_options options = {0};
 	struct cairn_buffer source = cairn_buffer(1 << 20);
-	bool help = false;
-	for (int i = 1; i < argc; i++)
-		help |= strcmp(argv[i], "--help") == 0;
 	bool good = take_options(&argc, argv, &options, &error);
-	if (good && !help && !options.store && !getenv("CAIRN_STORE"))
+	if (good && !options.store && !getenv("CAIRN_STORE"))
 		good = cairn_fail_usage(&error,
 					"missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 	if (good && options.version && strstr(options.version, ".."))
 		good = cairn_fail_usage(&error, "--version A..B is for diff; %s shows one release", view->name);
-	if (good && !help) {
+	if (good) {
 		cairn_fleet_source_name(&options, &source);
 		cairn_buffer_byte(&source, 0);
 	}
@@ -114,10 +160,11 @@ static int show_questions(int code)
 	cairn_options_help(&cairn_command_fleet, &out);
 	cairn_buffer_text(&out, "\nquestions:\n");
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-		cairn_buffer_format(&out, "  %-12s %s\n", questions[i].name, questions[i].summary);
+		cairn_buffer_format(&out, "  %-12s %s\n", word_of(&questions[i]), questions[i].summary);
 	for (size_t i = 0; i < sizeof views / sizeof *views && views[i] != &cairn_command_timeline; i++)
 		cairn_buffer_format(&out, "  %-12s %s\n", views[i]->name, views[i]->summary);
 	int written = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
 	return code == CAIRN_EXIT_DONE ? written : code;
 }
 
@@ -136,7 +183,7 @@ static int run(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return show_questions(argc < 2 ? CAIRN_EXIT_USAGE : CAIRN_EXIT_DONE);
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-		if (strcmp(argv[1], questions[i].name) == 0 && !is_picture(argc, argv))
+		if (strcmp(argv[1], word_of(&questions[i])) == 0 && !is_picture(argc, argv))
 			return cairn_run_command(&questions[i], argc - 1, argv + 1);
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (strcmp(argv[1], views[i]->name) == 0)

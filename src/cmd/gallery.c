@@ -31,7 +31,8 @@ struct options {
 static const struct cairn_option_group groups[] = {
 	{"confidence intervals", cairn_errors_option_table, 0},
 	{"view", cairn_view_option_table, 0},
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},
+	CAIRN_SOURCES_GROUP,
 	{0},
 };
 

@@ -30,12 +30,16 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
 	{0, "json", NULL, "print one JSON object instead of a table; see doc/formats.md", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, setup.json), 0},
+	/* Refused, with what to use instead (cairn_source_check_series). */
+	{0, "base", "FILE", NULL, CAIRN_OPTION_LIST, offsetof(struct options, setup.source.base), 0},
+	{0, "normalize", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.source.normalize), 0},
+	{0, "sum", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.source.sum), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	CAIRN_VIEW_GROUPS,
+	CAIRN_SERIES_GROUPS,
 	{"output", cairn_output_option_table, 0},
 	{0},
 };

@@ -19,6 +19,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
+	{"sums and differences", cairn_combine_option_table, offsetof(struct options, source)},
 	{"sources", cairn_source_option_table, offsetof(struct options, source)},
 	{0},
 };

@@ -368,7 +368,7 @@ static int run(const void *values, int count, char **operands)
 const struct cairn_command cairn_command_serve = {
 	.name = "serve",
 	.summary = "serve a live page: verdict, timeline, flame graph, breakdown of RSS",
-	.arguments = "TARGET|FOLDER...|--store STORE",
+	.arguments = "TARGET|FOLDER...|--service NAME|--store STORE",
 	.detail = "TARGET is a PID, an agent's socket, a URL, or the name of a running service. FOLDER is a folder of dumps, which is "
 		  "followed.\n"
 		  "With --store, the page shows what 'cairn collect' puts there, and Grafana can use the address as a Pyroscope data "

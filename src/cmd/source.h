@@ -49,7 +49,8 @@ struct cairn_source_options {
 struct cairn_find_options cairn_source_find(const struct cairn_source_options *options);
 
 /* For a command's groups; they go with a struct cairn_source_options. */
-extern const struct cairn_option cairn_source_option_table[];
+extern const struct cairn_option cairn_combine_option_table[]; /* sums and differences of profiles */
+extern const struct cairn_option cairn_source_option_table[];  /* all others */
 
 /* Whether OPTIONS select all that dumps say of the heap: neither a part nor another value. */
 bool cairn_source_is_plain(const struct cairn_source_options *options);

@@ -45,13 +45,17 @@ static const struct cairn_option table[] = {
 	 AT(history), 0},
 	{0, "last", "TIME", "with a history: show this much time before the end (default: 1h)", CAIRN_OPTION_TEXT, AT(last), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
+	/* Refused, with what to use instead (cairn_source_check_series). */
+	{0, "base", "FILE", NULL, CAIRN_OPTION_LIST, AT(setup.source.base), 0},
+	{0, "normalize", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.source.normalize), 0},
+	{0, "sum", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.source.sum), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"picture", table, 0},
-	CAIRN_VIEW_GROUPS,
+	CAIRN_SERIES_GROUPS,
 	{0},
 };
 

@@ -16,7 +16,8 @@
 
 const struct cairn_option cairn_view_option_table[] = {
 	{0, "objects", NULL, "count objects instead of bytes", CAIRN_OPTION_FLAG, AT(view.objects), 0},
-	{0, "alloc", NULL, "count all allocations, freed or not (needs prof_accum:true)", CAIRN_OPTION_FLAG, AT(view.alloc), 0},
+	{0, "alloc", NULL, "count all allocations, freed or not (jemalloc's profiler needs prof_accum:true)", CAIRN_OPTION_FLAG,
+	 AT(view.alloc), 0},
 	{0, "inuse-space", NULL, "live bytes", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_SPACE},
 	{0, "inuse-objects", NULL, "live objects", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_OBJECTS},
 	{0, "alloc-space", NULL, "allocated bytes, freed or not", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_SPACE},

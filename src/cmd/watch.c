@@ -71,9 +71,12 @@ static const struct cairn_option folder_table[] = {
 	{0, "output", "DIR", NULL, CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
 	{0, "file-name", "NAME", "name dump files: %t time, %T time in UTC, %n program, %p PID, %h host, %r reason", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, file_name), 0},
-	{0, "keep-count", "N", "keep at most N dumps in the folder", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},
-	{0, "keep-bytes", "SIZE", "keep at most this much in the folder", CAIRN_OPTION_SIZE, offsetof(struct options, keep_bytes), 0},
-	{0, "keep-age", "TIME", "remove dumps older than this", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age), 0},
+	{0, "keep-count", "N", "keep at most N dumps in the folder (default: no limit)", CAIRN_OPTION_COUNT,
+	 offsetof(struct options, keep_count), 0},
+	{0, "keep-bytes", "SIZE", "keep at most this much in the folder (default: no limit)", CAIRN_OPTION_SIZE,
+	 offsetof(struct options, keep_bytes), 0},
+	{0, "keep-age", "TIME", "remove dumps older than this (default: no limit)", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age),
+	 0},
 	{0, "keep-free", "SIZE", "write no dump that leaves less disk space than this (default: a twentieth of the disk, at most 1G)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, keep_free), 0},
 	{0},
@@ -123,7 +126,7 @@ static const struct cairn_option push_table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"rules (any of them replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
+	{"rules (any but --start and --distance replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
 	{"dumps", folder_table, 0},
 	{"attach", attach_table, 0},
 	{"fleet", push_table, 0},
@@ -666,7 +669,7 @@ static int run(const void *values, int count, char **operands)
 const struct cairn_command cairn_command_watch = {
 	.name = "watch",
 	.summary = "watch running processes and keep the dumps that matter",
-	.arguments = "TARGET...",
+	.arguments = "TARGET...|--service NAME",
 	.detail = "TARGET is a PID, an agent's socket, or a URL. Prints a line for each dump, for each new verdict on what\n"
 		  "grows, and reports when a process exits.\n"
 		  "GreptimeDB's dump.sh is: cairn watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' PID",

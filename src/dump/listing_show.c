@@ -137,7 +137,7 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder",
 				    listing->of_others, listing->of_others == 1 ? "" : "s");
 	if (listing->damaged)
-		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged,
+		cairn_buffer_format(out, "; cut short: %zu, %s", listing->damaged,
 				    cairn_text_human((double)listing->damaged_bytes, size));
 	cairn_buffer_byte(out, '\n');
 	const struct cairn_dump *last = NULL;

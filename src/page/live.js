@@ -237,7 +237,8 @@ class Live {
 			this.history.addResident(list.now, process.resident, process.limit);
 		if (process.dumps > 0 && !this.cpu)
 			await this.loadTree(process);
-		await Promise.all([this.loadBill(process), this.loadTab(process), this.loadDoctor(process)]);
+		/* A panel that cannot be filled does not mean that the connection is lost. It is asked for again with the next load. */
+		await Promise.allSettled([this.loadBill(process), this.loadTab(process), this.loadDoctor(process)]);
 	}
 
 	/** @param {string} name @param {Record<string, string | number>} [more] */
@@ -331,6 +332,8 @@ class Live {
 	 */
 	async fill(name, version, get, show) {
 		const {key} = this, wanted = key + " " + version;
+		if (this.filled.get(name) === wanted)
+			this.filling.delete(name); /* what is still under way for another is no longer wanted */
 		if (this.filled.get(name) === wanted || this.filling.get(name) === wanted)
 			return;
 		this.filling.set(name, wanted);
@@ -380,8 +383,10 @@ class Live {
 			await this.fill("source", shownAt + name, () => name && this.server.json(this.url("source", {function: name, at: shownAt})), (source) =>
 				source ? showSource(panel, source, name) : show("Select a function, in the picture or in a table, to see its lines."));
 		} catch (error) {
-			if (key === this.key && name === this.state.selected)
+			if (key === this.key && name === this.state.selected) {
+				this.filled.delete("source");
 				show(error instanceof Error ? error.message : String(error));
+			}
 		}
 	}
 

@@ -229,8 +229,10 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 	}
 	if (profile->at_peak)
 		write_peak(profile, out);
+	cairn_buffer_text(out, profile->base ? "change of " : "");
 	cairn_utf8_show(out, cairn_bytes_of(cairn_head_title(view)));
-	cairn_buffer_format(out, ": %s in total", cairn_head_number(view, shape, view->total, text));
+	cairn_buffer_format(out, ": %s%s in total", profile->base && view->total >= 0.5 ? "+" : "",
+			    cairn_head_number(view, shape, view->total, text));
 	if (view->shown != view->total)
 		cairn_buffer_format(out, ", %s (%.1f%%) of it shown", cairn_head_number(view, shape, view->shown, text),
 				    cairn_number_percent(view->shown, view->whole));

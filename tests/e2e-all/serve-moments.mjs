@@ -103,6 +103,33 @@ async function open(url, context = null) {
 	await page.evaluate(() => window.late);
 	ok(asked[0] === a && asked.includes(b) && (await text(page, "#panel-growing")) === shown && !/of the first/.test(shown), "a late answer for one process is not shown for another",
 		[asked, await text(page, "#panel-growing"), shown]);
+	/* The source of one function fails, or comes late, and then another is selected again. */
+	const json = (status, body) => ({status, contentType: "application/json", body: JSON.stringify(body)}), slow = [];
+	await page.route(/\/api\/source/, (route) => {
+		const name = new URL(route.request().url()).searchParams.get("function");
+		if (name === "slow")
+			slow.push(route);
+		else
+			route.fulfill(name === "bad" ? json(404, {error: "no such function"}) : json(200, {routines: []}));
+	});
+	const select = (name, wait = true) => page.evaluate(async ([selected, whole]) => {
+		const panel = document.getElementById("panel-source");
+		live.state.selected = selected;
+		const loading = live.loadSource(panel, selected);
+		if (whole)
+			await loading;
+		return panel.textContent;
+	}, [name, wait]);
+	ok(/known for good\.$/.test(await select("good")) && (await select("bad")) === "no such function", "the source of a function, and of one that has none");
+	ok(/known for good\.$/.test(await select("good")), "selecting the first again shows its source again", await text(page, "#panel-source"));
+	await select("slow", false);
+	while (!slow.length)
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	await select("good");
+	await Promise.all([page.waitForResponse(/function=slow/), slow[0].fulfill(json(200, {routines: []}))]);
+	await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+	const last = await page.evaluate(() => document.getElementById("panel-source").textContent);
+	ok(/known for good\.$/.test(last), "a late answer for one that is no longer selected is not shown", last);
 	ok((await page.evaluate(() => performance.getEntriesByType("mark").length + performance.getEntriesByType("measure").length)) <= 2, "the browser is not made to keep marks");
 	await page.context().close();
 }

@@ -14,10 +14,10 @@ own = [s for s in sections if title in s.split("\n")[0] or ("fleet" in title and
 assert title in "".join(s.split("\n")[0] for s in own), "no section " + title
 every = [s for s in sections if s.startswith("In every report")]
 named = set(re.findall(r"`([a-z_0-9]+)`", "\n".join(own + every)))
-def members(value):
+def members(value): # of any depth; the members of `config` are the keys of CAIRN_CONF, which cairn(1) explains
     if isinstance(value, list):
         return set().union(*map(members, value))
-    return set(value).union(*map(members, value.values())) if isinstance(value, dict) else set()
+    return set(value).union(*(members(list(v.values()) if k == "config" and isinstance(v, dict) else v) for k, v in value.items())) if isinstance(value, dict) else set()
 text = open(file, encoding="utf-8").read()
 found = members([json.loads(line) for line in text.splitlines()] if title.endswith("watch --json") else json.loads(text))
 assert found, "no member at all"
@@ -50,6 +50,7 @@ shown 'cairn rss --json' rss --json "$dump"
 shown 'cairn rss --json' rss --json $pid
 shown 'cairn doctor --json' doctor --json "$dump"
 shown 'cairn doctor --json' doctor --json $pid
+shown 'cairn status --json' status --json $pid
 shown 'cairn ps --json' ps --json
 shown 'cairn ps --json' ps --json --tree
 shown 'cairn cache --json' cache --json

@@ -21,6 +21,15 @@ for command in $commands; do
 	shown=$(options "$("$cairn" "$command" --help)" | grep -vxE -- '--(help|version)')
 	is "$(options "$(plain "$page" | terms)" | grep -vxE -- '--(help|version)')" "$shown" "and has its $(grep -c . <<<"$shown") options"
 done
+# The questions of cairn fleet are commands of their own.
+questions=$("$cairn" fleet --help | sed -n '/^questions:/,$s/^  \([a-z]*\)  *.*/\1/p')
+is "$(wc -w <<<"$questions")" 14 'cairn fleet --help lists its questions'
+for question in $questions; do
+	for option in --help -h; do
+		is "$("$cairn" fleet $question $option 2>&1 | sed -n '1s/ - .*//p; /^usage/p; /^  *--store STORE/s/ STORE.*//p' | tr -s '\n ' ' ')" \
+			"cairn fleet $question usage: cairn fleet $question [options] --store " "cairn fleet $question $option"
+	done
+done
 extra=
 for page in "$pages"/cairn-*.1; do
 	name=${page##*/cairn-}

@@ -188,6 +188,7 @@ rm -f cairn.*
 is $? 127 "a command that is not there"
 "$cairn" run -- "$root/README.md" >/dev/null 2>&1
 is $? 126 "a file that is no program"
+is "$("$cairn" run -- ./ 2>&1) $?" 'cairn: ./: no program, or not one you may run 126' "a folder is none either"
 is "$("$cairn" run -q --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
 rm -f cairn.*
 

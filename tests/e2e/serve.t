@@ -490,9 +490,38 @@ exec 8>&-
 holds 'a dump that is written slowly is shown when it is whole' wait_for 30 dumps_are 1
 is "$(get /api/processes | python3 -c 'import json, sys; print([(p["program"], p["pid"], p["dumps"], p["total"]) for p in json.load(sys.stdin)["processes"]])')" \
 	"[('writer', 300, 1, 20000)]" 'and leaves nothing else behind'
+sed 's/pid 300/pid 301/; s/start 1700000000/start 1700000100/' whole >later
+head -c 3000 later >written/.part
+touch -d '+5 seconds' written/.part
+mv written/.part written/ahead.heap
+sleep 1.5
+holds 'a part of one from a machine whose clock is ahead is no process either' entries '[1]'
+cp later written/.part
+mv written/.part written/ahead.heap
+holds 'which comes when it is whole' wait_for 30 entries '[1, 1]'
+rm written/ahead.heap
+python3 - <<'EOF' &
+import time
+with open("written/service.log", "w") as log:
+    log.write("a line of a log, which is no dump\n" * 30000)
+    for _ in range(1200):
+        log.write("another line\n")
+        log.flush()
+        time.sleep(0.1)
+EOF
+writer=$!
+children+=($writer)
+holds 'a log grows beside them' wait_for 30 test -s written/service.log
+read_bytes() { awk '/rchar/ { print $2 }' /proc/$server/io; }
+before=$(read_bytes) from=$SECONDS
+sleep 6
+looks=$((($(read_bytes) - before) / 1000000)) most=$((($SECONDS - from) / 10 + 2))
+[ $looks -le $most ]
+ok $? "and is not read again and again while it grows: $looks times of at most $most"
+kill $writer
 head -c 3000 whole >written/cut.heap
 touch -d '-1 hour' written/cut.heap
-holds 'one that is cut for good is shown as far as it goes' wait_for 30 entries '[1, 1]'
+holds 'one that is cut for good is shown as far as it goes' wait_for 30 entries '[1, 1, 1]'
 kill -INT $server
 wait $server
 

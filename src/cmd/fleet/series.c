@@ -52,6 +52,15 @@ bool cairn_fleet_is_gone(const struct cairn_store_process *process, int64_t now_
 	return last->ended[0] || (now_ns - last->time_ns > silence_ns && cairn_fleet_point_at(process, now_ns) == SIZE_MAX);
 }
 
+/* Since when PROCESS was there, at the earliest from FIRST_NS on: since it started, if that is known, else since its first snapshot. */
+static int64_t begin_of(const struct cairn_store_process *process, int64_t first_ns)
+{
+	int64_t seen_ns = process->points[0].time_ns;
+	if (process->start_ns <= 0 || process->start_ns > seen_ns)
+		return seen_ns;
+	return process->start_ns > first_ns ? process->start_ns : first_ns;
+}
+
 double cairn_fleet_shares(const struct cairn_store_processes *processes, double *shares)
 {
 	int64_t first = INT64_MAX, last = 0;
@@ -69,7 +78,7 @@ double cairn_fleet_shares(const struct cairn_store_processes *processes, double 
 		const struct cairn_store_process *process = &processes->items[i];
 		const struct cairn_store_point *end = cairn_store_last(process);
 		double own = interval(process) ? (double)interval(process) : usual, silent = (double)(last - end->time_ns);
-		double there = (double)(end->time_ns - process->points[0].time_ns);
+		double there = (double)(end->time_ns - begin_of(process, first));
 		if (!end->ended[0])
 			there += silent <= silent_times * own ? silent : own;
 		there = there < own ? own : there;

@@ -28,8 +28,9 @@ size_t cairn_fleet_instants(const struct cairn_store_processes *processes, struc
 /* Whether PROCESS is there no more at NOW_NS: it ended, or has sent nothing for longer than it used to. */
 bool cairn_fleet_is_gone(const struct cairn_store_process *process, int64_t now_ns);
 
-/* Fills SHARES, one for each of PROCESSES: for which part of the time from the first snapshot of any of them to the last it was there. One
- * that ended without a word was there until its next snapshot was due. Returns their sum: how many were there at a time, on average. */
+/* Fills SHARES, one for each of PROCESSES: for which part of the time from the first snapshot of any of them to the last it was there. It
+ * was there from its start on, or from its first snapshot if its start is not known; one that ended without a word, until its next
+ * snapshot was due. Returns their sum: how many were there at a time, on average. */
 double cairn_fleet_shares(const struct cairn_store_processes *processes, double *shares);
 
 /* The point that PROCESS counts with at TIME_NS; SIZE_MAX where it does not count. */

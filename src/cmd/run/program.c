@@ -12,21 +12,28 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { path_size = CAIRN_PROGRAM_PATH };
+
+static bool is_program(const char *path)
+{
+	struct stat status;
+	return access(path, X_OK) == 0 && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
 
 bool cairn_program_find(const char *name, char *out)
 {
 	if (strchr(name, '/')) {
 		snprintf(out, path_size, "%s", name);
-		return access(out, X_OK) == 0;
+		return is_program(out);
 	}
 	const char *search = getenv("PATH");
 	for (size_t length; search && *search; search += length + (search[length] == ':')) {
 		length = strcspn(search, ":");
 		snprintf(out, path_size, "%.*s/%s", (int)length, search, name);
-		if (length > 0 && access(out, X_OK) == 0)
+		if (length > 0 && is_program(out))
 			return true;
 	}
 	return false;

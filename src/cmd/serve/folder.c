@@ -31,6 +31,7 @@
 enum { files_most = 4000,
        wait_ms = 500,
        scan_waits = 20,
+       unsettled_waits = 4,
        file_most = 1 << 30 };
 
 /* A file that looks cut may still be written, as may one that does not say where it ends. */
@@ -245,7 +246,8 @@ static bool is_being_written(const struct cairn_serve_file *file, struct cairn_b
 {
 	struct cairn_trailer trailer;
 	int64_t age = cairn_clock_wall_ns() - file->modified_ns;
-	if (age < 0 || age >= cut_ns || cairn_profile_sniff(dump) == CAIRN_FORMAT_LEDGER) /* which is written all the time */
+	/* The clock of a machine that shares the folder may be ahead of ours. */
+	if (age < -cut_ns || age >= cut_ns || cairn_profile_sniff(dump) == CAIRN_FORMAT_LEDGER) /* which is written all the time */
 		return false;
 	if (cairn_trailer_read(dump, &trailer) && trailer.complete)
 		return false;
@@ -269,7 +271,9 @@ static bool load(struct cairn_serve_folder *folder, struct cairn_serve_file *fil
 		bool is_dump = format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
 		bool read = is_dump && cairn_archive_read(&part, &folder->serve->options->source, dump, file->name, date_of(file), &error);
 		cut = cut || !unpacked || (is_dump && (!read || part.warning_count > 0));
-		whole = format == CAIRN_FORMAT_LEDGER || (!changed && !is_being_written(file, dump, packed, cut));
+		/* A file that is no dump, such as a log, may grow for ever. It is looked at again when a scan finds it changed. */
+		bool other = unpacked && !is_dump;
+		whole = other || format == CAIRN_FORMAT_LEDGER || (!changed && !is_being_written(file, dump, packed, cut));
 		if (read && whole) {
 			if (!part.process_id && cairn_dump_name_parse(file->name, &name))
 				part.process_id = name.process_id;
@@ -439,7 +443,7 @@ void *cairn_serve_folder_run(void *context)
 		struct pollfd ready = {.fd = folder->inotify, .events = POLLIN};
 		bool news = poll(&ready, 1, wait_ms) > 0 && read(folder->inotify, events, sizeof events) > 0;
 		/* The kernel does not say what another machine writes to a shared folder. */
-		if (news || folder->unsettled || ++waits >= scan_waits) {
+		if (news || ++waits >= (folder->unsettled ? unsettled_waits : scan_waits)) {
 			waits = 0;
 			scan(folder);
 		}

@@ -29,8 +29,8 @@ static const int64_t slowest = 60 * CAIRN_SECOND_NS, patience = 3 * CAIRN_SECOND
 static const int64_t rest = 20;
 
 struct target {
-	const char *name; /* borrowed */
-	bool service;     /* its dumps are of all its processes, one after the other */
+	char name[CAIRN_TEMPLATE_NAME]; /* copied: by the time it is printed, its place may have passed to another process */
+	bool service; /* its dumps are of all its processes, one after the other */
 	int pid;
 	char program[64];
 	char (*files)[CAIRN_TEMPLATE_NAME]; /* the oldest first */
@@ -249,7 +249,7 @@ void cairn_watch_verdicts_add(struct cairn_watch_verdicts *verdicts, size_t numb
 		target->count = target->dumps = target->judged = 0;
 		target->said[0] = 0;
 	}
-	target->name = watched->name;
+	snprintf(target->name, sizeof target->name, "%s", watched->name);
 	target->service = watched->service;
 	target->pid = watched->life.pid;
 	memcpy(target->program, watched->program, sizeof target->program);

@@ -105,7 +105,7 @@ static void test_cut_short(void)
 	cairn_listing_text(&listing, "cut", 0, &text);
 	cairn_buffer_byte(&text, 0);
 	like_text(text.data, "3 dumps, ", "a person is told of them");
-	like_text(text.data, "; 3 more that were cut short, ", "apart");
+	like_text(text.data, "; cut short: 3, ", "apart");
 	cairn_buffer_free(&text);
 	cairn_listing_free(&listing);
 	folder.limits.count = 4;

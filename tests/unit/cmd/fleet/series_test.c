@@ -44,6 +44,20 @@ static void test_shares(void)
 	is_near(shares[5], 1, 1e-9, "one whose next snapshot is not due yet");
 
 	processes.count = 0;
+	items[processes.count++] = process(0, 0, 3, 20, "");
+	items[processes.count++] = process(1, 19, 3, 20, "");
+	items[processes.count++] = process(2, 19, 3, 20, "");
+	is_near(cairn_fleet_shares(&processes, shares), 3 - 2 * 19. / 59, 1e-9, "without a start, from the first snapshot on");
+	items[0].start_ns = items[1].start_ns = 1;
+	items[2].start_ns = 1010 * minute;
+	is_near(cairn_fleet_shares(&processes, shares), 2 + 49. / 59, 1e-9, "snapshots at different times of instances that all run");
+	is_near(shares[0], 1, 1e-9, "the first");
+	is_near(shares[1], 1, 1e-9, "one whose first snapshot comes later");
+	is_near(shares[2], 49. / 59, 1e-9, "one that started later");
+	items[1].start_ns = 2000 * minute;
+	is_near(cairn_fleet_shares(&processes, shares), 1 + 40. / 59 + 49. / 59, 1e-9, "a start after the first snapshot is not believed");
+
+	processes.count = 0;
 	for (size_t i = 0; i < 3; i++)
 		items[processes.count++] = process(i, (int)i * 7, 1, 1, "");
 	is_near(cairn_fleet_shares(&processes, shares), 3, 1e-9, "where each has one snapshot, all count");
