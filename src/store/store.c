@@ -145,7 +145,7 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	good = good && read_settings(store, error) &&
 	       (store->version == 0 || store->version >= schema_version || migrate(store, cluster, error));
 	if (good && store->version > schema_version)
-		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d",
+		good = cairn_fail(error, "the store's tables have version %llu, and this program knows version %d",
 				  (unsigned long long)store->version, schema_version);
 	/* Cairn itself does not use the views, so they may be of another version; later ones are kept. */
 	if (good && store->views <= cairn_views_version) {
@@ -187,7 +187,7 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 	}
 	if (store->version == schema_version)
 		return true;
-	return cairn_fail(error, "the store's tables are of version %llu, and this program needs version %d%s",
+	return cairn_fail(error, "the store's tables have version %llu, and this program needs version %d%s",
 			  (unsigned long long)store->version, schema_version,
 			  store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }

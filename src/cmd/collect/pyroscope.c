@@ -187,7 +187,7 @@ bool cairn_pyroscope_ingest(const struct cairn_request *request, cairn_pyroscope
 	if (profile.length == 0)
 		return cairn_fail(error, form ? "the form has no part called profile" : "the body is empty");
 	if (cairn_query_get(request->query, "format", text, sizeof text) && text[0] && strcmp(text, "pprof") != 0)
-		return cairn_fail(error, "format=pprof is the only one that is taken here");
+		return cairn_fail(error, "only format=pprof is accepted here");
 	read_name(cairn_bytes_of(name), &labels);
 	for (size_t i = 0; i < 2 && !timed; i++)
 		timed = cairn_query_get(request->query, times[i], text, sizeof text) && read_time(text, time);
@@ -281,12 +281,12 @@ bool cairn_pyroscope_push(struct cairn_bytes body, cairn_pyroscope_visit *visit,
 		while (good && cairn_json_next(all, &position, NULL, &item))
 			if (!push_json_series(item, visit, context, &good))
 				break;
-		return good || cairn_fail(error, "rawProfile is a pprof profile in base64");
+		return good || cairn_fail(error, "rawProfile must be a pprof profile in base64");
 	}
 	struct cairn_cursor request = cairn_cursor(body);
 	struct cairn_protobuf_field series;
 	while (cairn_protobuf_next(&request, &series))
 		if (series.id == 1 && !push_series(series.bytes, visit, context))
 			return true;
-	return !request.failed || cairn_fail(error, "the body is no PushRequest, neither in JSON nor in protobuf");
+	return !request.failed || cairn_fail(error, "the body is not a PushRequest in JSON or protobuf");
 }

@@ -217,7 +217,7 @@ bool cairn_spool_open(struct cairn_spool *spool, const char *path, uint64_t limi
 {
 	*spool = (struct cairn_spool){.folder = -1, .path = path, .limit = limit};
 	if (!cairn_folder_make(path))
-		return cairn_fail_errno(error, "%s: cannot be used as the folder for what waits (--spool)", path);
+		return cairn_fail_errno(error, "%s: cannot be used as the spool folder (--spool)", path);
 	spool->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (spool->folder < 0)
 		return cairn_fail_errno(error, "%s", path);

@@ -58,7 +58,7 @@ static void answer(struct cairn_collector *collector, struct cairn_exchange *exc
 	struct cairn_bytes name = cairn_bytes_skip(request->path, sizeof prefix - 1);
 	snprintf(sum, sizeof sum, "%.*s", (int)(name.length < sizeof sum ? name.length : sizeof sum - 1), name.data);
 	if (!cairn_upload_sum_valid(sum)) {
-		cairn_collector_refuse(collector, response, 400, "a file is called by its SHA-256, in 64 hexadecimal digits");
+		cairn_collector_refuse(collector, response, 400, "the path must end with the SHA-256 in 64 hexadecimal digits");
 		return;
 	}
 	if (cairn_request_is(request, "GET")) {
@@ -67,7 +67,7 @@ static void answer(struct cairn_collector *collector, struct cairn_exchange *exc
 						.size = number_of(request->query, "size")};
 		cairn_query_get(request->query, "build_id", file.build_id, sizeof file.build_id);
 		if (!cairn_build_id_valid(file.build_id)) {
-			cairn_collector_refuse(collector, response, 400, "build_id is missing, or is none");
+			cairn_collector_refuse(collector, response, 400, "build_id is missing or invalid");
 			return;
 		}
 		good = cairn_uploads_ask(&collector->uploads, tenant, sum, &file, &state, &error);
@@ -75,7 +75,7 @@ static void answer(struct cairn_collector *collector, struct cairn_exchange *exc
 		good = cairn_uploads_take(&collector->uploads, tenant, sum, number_of(request->query, "size"),
 					  number_of(request->query, "offset"), request->body, &state, &error);
 	} else {
-		cairn_collector_refuse(collector, response, 405, "ask by GET, and send by PUT");
+		cairn_collector_refuse(collector, response, 405, "use GET to ask for a file, and PUT to send it");
 		return;
 	}
 	collector->refused += !good && state.status != 409;

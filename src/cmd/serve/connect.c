@@ -86,10 +86,10 @@ bool cairn_connect_read(struct cairn_bytes message, bool binary, const struct ca
 			struct cairn_arena *arena, struct cairn_error *error)
 {
 	if (binary)
-		return read_binary(message, fields, values, arena) || cairn_fail_usage(error, "this is no message of that kind");
+		return read_binary(message, fields, values, arena) || cairn_fail_usage(error, "the body is not a message of this method");
 	struct cairn_json_value value = cairn_json_value(message);
 	if (value.kind != CAIRN_JSON_OBJECT)
-		return cairn_fail_usage(error, "this is no JSON object");
+		return cairn_fail_usage(error, "the body is not a JSON object");
 	read_json(value, fields, values, arena);
 	return true;
 }

@@ -176,7 +176,7 @@ static bool open_stream(struct cairn_serve *serve, struct cairn_response *respon
 {
 	serve->streams = cairn_server_push(serve->server, (struct cairn_bytes){0});
 	if (serve->streams >= CAIRN_SERVE_STREAMS) {
-		cairn_response_busy(response, "too many pages listen");
+		cairn_response_busy(response, "too many pages are open");
 		return true;
 	}
 	cairn_response_start(response, 200, "text/event-stream");
@@ -265,7 +265,7 @@ static bool answer_post(struct cairn_serve *serve, struct cairn_exchange *exchan
 		return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_CPU, NULL);
 	if (is(request->path, "/api/snapshot")) {
 		if (!process->name || process->state == CAIRN_SERVE_ENDED)
-			return answer_json(&exchange->response, 400, "this process is known by its dumps only");
+			return answer_json(&exchange->response, 400, "only dumps of this process are known");
 		process->wanted = true;
 		pthread_cond_broadcast(&serve->changed);
 		cairn_response_text(&exchange->response, 200, json_type, "{\"version\":1,\"done\":true}\n");

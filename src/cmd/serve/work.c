@@ -299,7 +299,7 @@ static bool target_of(struct job *job, struct cairn_target *target, struct cairn
 	char number[16];
 	const char *name = process->name;
 	if (!name)
-		return cairn_fail_usage(error, "this process is known by its dumps only");
+		return cairn_fail_usage(error, "only dumps of this process are known");
 	pthread_mutex_lock(&process->serve->lock);
 	int pid = process->pid;
 	bool over = process->state == CAIRN_SERVE_ENDED;
@@ -384,7 +384,7 @@ static bool diagnose(struct job *job, struct cairn_error *error)
 	struct cairn_serve_process *process = job->process;
 	char number[16];
 	if (!process->name)
-		return cairn_fail_usage(error, "this process is known by its dumps only");
+		return cairn_fail_usage(error, "only dumps of this process are known");
 	snprintf(number, sizeof number, "%d", process->pid);
 	cairn_response_start(&job->exchange->response, 200, json_type);
 	const char *name = process->service ? number : process->name;
