@@ -299,7 +299,7 @@ static struct cairn_bytes entry_module(const struct making *making, const struct
 	return cairn_strings_bytes(&profile->strings, module ? module->path : 0);
 }
 
-/* The line of an entry: where its function begins, if known or, if entries are lines, its own. */
+/* The line of an entry: its own if entries are lines, otherwise where its function begins, if known. */
 static uint32_t entry_line(const struct making *making, const struct cairn_entry *entry)
 {
 	if (making->view->options.granularity != CAIRN_BY_FUNCTION || entry->function == CAIRN_NONE)

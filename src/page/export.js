@@ -9,7 +9,7 @@ function escapeXml(text) {
 
 /**
  * The whole picture as one SVG file, including the part that would have to be scrolled into view.
- * @param {Picture} picture @param {string} title @param {string} subtitle @param {number} whole what shares are of
+ * @param {Picture} picture @param {string} title @param {string} subtitle @param {number} whole the total for shares
  */
 function pictureSvg(picture, title, subtitle, whole) {
 	/* A <title> written out in the script would look like the page's own. */

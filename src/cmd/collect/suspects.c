@@ -67,7 +67,7 @@ static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
 			   build_id);
 }
 
-/* The note of a live collector is locked; those that are not are of dead ones. */
+/* The note of a live collector is locked, so any other note is a dead one's. */
 void cairn_suspects_recover(struct cairn_uploads *uploads)
 {
 	DIR *entries = opendir(uploads->path);
