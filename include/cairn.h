@@ -155,7 +155,8 @@ struct cairn_reply {
 
 /* Answers a request that came in through the service's own HTTP server: METHOD and TARGET as in the request line ("POST",
  * "/debug/prof/mem?output=proto"), CONTENT_TYPE of the body or NULL. Waits for the answer; snapshots and drawings are made on the
- * agent's threads. The service decides who may ask: no token is checked here. False only if there is no memory for a reply.
+ * agent's threads. The service decides who may ask: no token is checked here. POST "/cairn/detach" is refused (403), since it would
+ * let a client end the agent: cairn_stop does that. False only if there is no memory for a reply.
  *
  * So a service can have any report about itself, made by the cairn command: GET "/cairn/report/NAME" is JSON for top, tree, traces, tags,
  * churn, leaks (by the ages of live objects) and rss (the bill of resident memory), or their text with "?format=text"; collapsed stacks, a

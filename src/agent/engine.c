@@ -17,6 +17,20 @@ bool cairn_profiler_is_jemalloc(const struct cairn_profiler *profiler)
 	return cairn_profiler_engine(profiler) == &cairn_engine_jemalloc;
 }
 
+void cairn_engine_count(const struct cairn_engine_tally *tally, struct cairn_engine_counts *counts)
+{
+	*counts = (struct cairn_engine_counts){0};
+	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++) {
+		counts->ends[i] = atomic_load(&tally->ends[i]);
+		counts->stacks += counts->ends[i];
+	}
+	uint64_t measured = atomic_load(&tally->measured);
+	if (measured > 0) {
+		counts->frames_per_stack = (double)atomic_load(&tally->measured_frames) / (double)measured;
+		counts->ns_per_stack = (double)atomic_load(&tally->measured_ns) / (double)measured;
+	}
+}
+
 enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
 {
 	return cairn_profiler_engine(profiler)->state(profiler);

@@ -21,6 +21,15 @@ struct cairn_engine_counts {
 	double ns_per_stack;     /* mean over the same; for Cairn's sampler, all that a sample costs */
 };
 
+/* What an engine counts for that, on the threads that allocate. */
+struct cairn_engine_tally {
+	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
+	_Atomic uint64_t measured, measured_frames, measured_ns;
+};
+
+/* Sets COUNTS from TALLY; `installed` is the engine's to set. */
+void cairn_engine_count(const struct cairn_engine_tally *tally, struct cairn_engine_counts *counts);
+
 struct cairn_engine {
 	const char *name; /* as in `engine:NAME` */
 	enum cairn_profiler_state (*state)(struct cairn_profiler *profiler);

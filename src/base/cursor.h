@@ -81,6 +81,12 @@ CAIRN_CURSOR_FIXED(u32, uint32_t, __builtin_bswap32)
 CAIRN_CURSOR_FIXED(u64, uint64_t, __builtin_bswap64)
 #undef CAIRN_CURSOR_FIXED
 
+/* A number of 8 bytes if SIZE is 8, otherwise of 4. */
+static inline uint64_t cairn_cursor_sized(struct cairn_cursor *in, unsigned size)
+{
+	return size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
+}
+
 /* An unsigned LEB128 (also protobuf's varint). Bits past the 64th are dropped. */
 static inline uint64_t cairn_cursor_uleb(struct cairn_cursor *in)
 {

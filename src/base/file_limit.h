@@ -15,8 +15,9 @@ struct cairn_file_limit {
 	bool was_pending; /* SIGXFSZ was: it is not ours to take */
 };
 
-/* From here to the next call, writes of the calling thread fail with EFBIG and nothing else. Both are async-signal-safe; errno stays. */
+/* From here to the next call, writes of the calling thread fail with EFBIG and nothing else. Both are async-signal-safe; errno stays.
+ * MAY_HAVE_FAILED: not all of them are known to have succeeded. */
 void cairn_file_limit_enter(struct cairn_file_limit *limit);
-void cairn_file_limit_leave(const struct cairn_file_limit *limit);
+void cairn_file_limit_leave(const struct cairn_file_limit *limit, bool may_have_failed);
 
 #endif

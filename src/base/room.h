@@ -23,7 +23,7 @@ bool cairn_room_take(size_t size, int *descriptor);
 /* Gives back memory that was taken. */
 void cairn_room_give(size_t size);
 
-/* How much memory may still be taken. */
+/* How much memory may still be taken; only tests call it. */
 size_t cairn_room_left(void);
 
 #endif

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -71,4 +72,12 @@ void cairn_sha256_end(struct cairn_sha256 *sum, uint8_t digest[32])
 	cairn_sha256_add(sum, (struct cairn_bytes){length, sizeof length});
 	for (int i = 0; i < 32; i++)
 		digest[i] = (uint8_t)(sum->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void cairn_sha256_hex(struct cairn_sha256 *sum, char digits[CAIRN_SHA256_DIGITS + 1])
+{
+	uint8_t digest[CAIRN_SHA256_DIGITS / 2];
+	cairn_sha256_end(sum, digest);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(digits + 2 * i, 3, "%02x", digest[i]);
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { CAIRN_SHA256_BLOCK = 64 };
+enum { CAIRN_SHA256_BLOCK = 64, CAIRN_SHA256_DIGITS = 64 };
 
 struct cairn_sha256 {
 	uint32_t state[8];
@@ -18,5 +18,8 @@ struct cairn_sha256 {
 void cairn_sha256_begin(struct cairn_sha256 *sum);
 void cairn_sha256_add(struct cairn_sha256 *sum, struct cairn_bytes bytes);
 void cairn_sha256_end(struct cairn_sha256 *sum, uint8_t digest[32]);
+
+/* The same as lower-case hexadecimal digits. */
+void cairn_sha256_hex(struct cairn_sha256 *sum, char digits[CAIRN_SHA256_DIGITS + 1]);
 
 #endif

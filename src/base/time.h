@@ -8,7 +8,9 @@
 
 #define CAIRN_MILLISECOND_NS INT64_C(1000000)
 #define CAIRN_SECOND_NS INT64_C(1000000000)
-#define CAIRN_HOUR_NS (3600 * CAIRN_SECOND_NS)
+#define CAIRN_MINUTE_NS (60 * CAIRN_SECOND_NS)
+#define CAIRN_HOUR_NS (60 * CAIRN_MINUTE_NS)
+#define CAIRN_DAY_NS (24 * CAIRN_HOUR_NS)
 
 static inline int64_t cairn_time_ns(const struct timespec *time)
 {

@@ -436,9 +436,9 @@ static int run_attach(const void *values, int count, char **operands)
 	if (!cairn_program_settings_are_good(&settings, &error))
 		return usage(error.text);
 	static struct work work;
-	/* Where the agent waits, it has come through the filter with the fork. */
-	work = (struct work){
-		.pid = pid_of(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered || options->waiting};
+	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered};
+	if (options->waiting)
+		work.filtered |= cairn_attach_filters_are_inherited(work.pid);
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)

@@ -12,12 +12,21 @@ static void prepare(void *options)
 	setup->source.with_freed = true;
 }
 
+static const char reason[] = "'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
+			     "--peak, --slack, --fragmentation, --mappings, --tagfocus nor --tagignore";
+
+static const struct cairn_option_refusal refusals[] = {
+	{"sum", reason}, {"tree", reason}, {"base", reason}, {"normalize", reason}, {"thread", reason}, {"older", reason},
+	{"younger", reason}, {"peak", reason}, {"slack", reason}, {"fragmentation", reason}, {"mappings", reason}, {"tagfocus", reason},
+	{"tagignore", reason},
+	{"errors", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL}, {"drop-negative", NULL},
+	{0},
+};
+
+/* In the shell, options may have been set before. */
 static bool check(const void *options, struct cairn_error *error)
 {
-	return cairn_view_is_whole(options) ||
-	       cairn_fail_usage(error,
-				"'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
-				"--peak, --slack, --fragmentation, --mappings, --tagfocus nor --tagignore");
+	return cairn_view_is_whole(options) || cairn_fail_usage(error, "%s", reason);
 }
 
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
@@ -38,6 +47,7 @@ const struct cairn_command cairn_command_churn = {
 	.arguments = "SOURCE",
 	.detail = "SOURCE is one dump of Cairn's own engine, or a process that it samples. Shows 20 call paths by default.",
 	.groups = cairn_report_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.prepare = prepare, .check = check, .show = show},
 };

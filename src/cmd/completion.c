@@ -19,7 +19,7 @@ static void each_option(const struct cairn_command *command, option_visitor *vis
 	struct cairn_option_walk walk = {0};
 	const struct cairn_option *option;
 	while ((option = cairn_options_next(command, &walk)))
-		if (option->help)
+		if (cairn_option_is_listed(command, option))
 			visit(command, option, out);
 }
 

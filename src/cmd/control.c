@@ -77,15 +77,15 @@ static bool find(struct cairn_target *target, const struct options *options, con
 	return cairn_target_find_or_start(target, name, options->target.token, error);
 }
 
-/* Sends a request to the one operand and prints the answer. */
-static int ask_and_print(const struct options *options, int count, char **operands, const char *method, const char *path)
+/* Asks the one operand for PATH and prints the answer. */
+static int ask_and_print(const struct options *options, int count, char **operands, const char *path)
 {
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
 		return usage_one(count);
-	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
+	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, "GET", path, &body, &error)
 			   ? cairn_say_lines(cairn_buffer_bytes(&body))
 			   : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
@@ -95,13 +95,13 @@ static int ask_and_print(const struct options *options, int count, char **operan
 static int run_status(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	return ask_and_print(options, count, operands, "GET", options->json ? "/cairn/status" : "/cairn/status?format=text");
+	return ask_and_print(options, count, operands, options->json ? "/cairn/status" : "/cairn/status?format=text");
 }
 
 static int run_stats(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	return ask_and_print(options, count, operands, "GET", options->json ? "/cairn/stats?format=json" : "/cairn/stats");
+	return ask_and_print(options, count, operands, options->json ? "/cairn/stats?format=json" : "/cairn/stats");
 }
 
 /* Sends a command, whose answer goes to BODY, which the caller frees. */

@@ -4,6 +4,12 @@
 #include "cmd/view.h"
 #include "report/disasm.h"
 
+static const struct cairn_option_refusal refusals[] = {
+	{"nodecount", NULL}, {"rows", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
+	{"functions", NULL}, {"files", NULL}, {"lines", NULL},
+	{0},
+};
+
 static void prepare(void *options)
 {
 	struct cairn_view_setup *setup = options;
@@ -29,6 +35,7 @@ const struct cairn_command cairn_command_disasm = {
 	.arguments = "REGEX SOURCE...",
 	.detail = "Runs objdump on the module's file. Values appear beside the calls that allocated memory or led to an allocation.",
 	.groups = cairn_report_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.takes_pattern = true, .prepare = prepare, .show = show},
 };

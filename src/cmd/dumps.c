@@ -58,7 +58,7 @@ static bool do_here(const char *path, const struct options *options, const struc
 {
 	struct cairn_folder folder;
 	struct cairn_listing listing = {0};
-	if (!cairn_folder_open(&folder, path, limits, error))
+	if (!cairn_folder_set(&folder, path, limits, error))
 		return false;
 	if (options->fetch)
 		return read_dump(&folder, options->fetch, out, error);

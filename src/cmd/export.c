@@ -56,7 +56,7 @@ static struct cairn_profile kept_samples(const struct cairn_view *view, struct c
 static void since_base(struct cairn_profile *profile)
 {
 	for (uint32_t value = 0; value < profile->value_count; value++) {
-		if (!cairn_value_is_live(cairn_profile_value_kind(profile, value)))
+		if (!cairn_value_is_current(cairn_profile_value_kind(profile, value)))
 			continue;
 		for (size_t i = 0; i < profile->sample_count; i++)
 			profile->values[i * profile->value_count + value] += cairn_profile_base(profile, i, value);
@@ -339,8 +339,7 @@ static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"profile", pprof_table, 0},
 	{"stack filters", cairn_filter_option_table, 0},
-	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},
-	CAIRN_SOURCES_GROUP,
+	CAIRN_SOURCES_GROUPS,
 	{0},
 };
 

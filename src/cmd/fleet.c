@@ -117,6 +117,7 @@ static int help_view(const struct cairn_command *view)
 		.arguments = "",
 		.detail = "Shows what the chosen instances hold, as one profile.",
 		.groups = groups,
+		.refusals = view->refusals,
 	};
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	cairn_options_help(&question, &out);

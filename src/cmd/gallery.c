@@ -6,12 +6,12 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "base/url.h"
 #include "base/xml.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/flame.h"
+#include "cmd/series.h"
 #include "cmd/source.h"
 #include "cmd/view.h"
 #include "profile/combine.h"
@@ -31,8 +31,13 @@ struct options {
 static const struct cairn_option_group groups[] = {
 	{"confidence intervals", cairn_errors_option_table, 0},
 	{"view", cairn_view_option_table, 0},
-	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},
-	CAIRN_SOURCES_GROUP,
+	CAIRN_SOURCES_GROUPS,
+	{0},
+};
+
+static const struct cairn_option_refusal refusals[] = {
+	CAIRN_SERIES_REFUSALS("'cairn gallery' compares each dump with the previous one; "
+			      "--base, --normalize, --sum and --tree work with 'cairn flame'"),
 	{0},
 };
 
@@ -324,18 +329,10 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_fail_usage(&error, "%s: not a folder of dumps", operands[0]);
 		return cairn_say_failure(&error);
 	}
-	const char *misuse =
-		source->base.count || source->normalize || source->sum
-			? "'cairn gallery' compares each dump with the previous one; --base, --normalize and --sum work with 'cairn flame'"
-			: NULL;
-	if (misuse) {
-		cairn_say_error(misuse);
-		return CAIRN_EXIT_USAGE;
-	}
-	if (!cairn_source_check(source, &error))
-		return cairn_say_failure(&error);
-	int code =
-		cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
+	int code = cairn_source_check(source, &error) && cairn_files_list(&files, operand_count, operands, &error) &&
+				   cairn_files_keep_service(&files, source->service, &error)
+			   ? make(&gallery, &files, operands[0])
+			   : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;
 }
@@ -348,6 +345,7 @@ const struct cairn_command cairn_command_gallery = {
 		  "PREVIOUS_vs_NAME_diff.collapse\n"
 		  "and .svg, and DIR/flamegraphs/index.html shows all of them in the order of time.",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.run = run,
 };

@@ -30,17 +30,21 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
 	{0, "json", NULL, "print one JSON object instead of a table; see doc/formats.md", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, setup.json), 0},
-	/* Refused, with what to use instead (cairn_source_check_series). */
-	{0, "base", "FILE", NULL, CAIRN_OPTION_LIST, offsetof(struct options, setup.source.base), 0},
-	{0, "normalize", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.source.normalize), 0},
-	{0, "sum", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.source.sum), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	CAIRN_SERIES_GROUPS,
+	CAIRN_VIEW_GROUPS,
 	{"output", cairn_output_option_table, 0},
+	{0},
+};
+
+static const struct cairn_option_refusal refusals[] = {
+	CAIRN_SERIES_REFUSALS("'cairn leaks' compares the dumps of a series with each other; "
+			      "--base, --normalize, --sum and --tree work with 'cairn top'"),
+	{"drop-negative", NULL},
+	{"relative-percentages", NULL}, /* since they are always of the filtered total */
 	{0},
 };
 
@@ -390,13 +394,12 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_view view = {0};
 	struct cairn_symbolize_report unnamed = {0};
 	int code;
-	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age or label. */
+	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age or label, nor of slack and the like. */
 	struct cairn_source_options *source = &own.setup.source;
 	bool part = cairn_view_split_labels(source, &own.setup.view.filter);
-	source->with_freed = !part && !source->thread && !source->older && !source->younger;
+	source->with_freed = !part && cairn_source_is_plain(source);
 	source->unnamed = &unnamed;
-	if (!find_format(&own.setup, &error) || !cairn_source_check_series(source, "leaks", &error) ||
-	    !cairn_view_check_filters(&own.setup, &error) ||
+	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
@@ -430,6 +433,7 @@ const struct cairn_command cairn_command_leaks = {
 	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least three dumps, or one\n"
 		  "of Cairn's own engine, which knows the ages of objects.",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.run = run,
 };

@@ -23,6 +23,12 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
+static const struct cairn_option_refusal refusals[] = {
+	{"nodecount", NULL}, {"rows", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
+	{"functions", NULL}, {"files", NULL}, {"addresses", NULL},
+	{0},
+};
+
 static void prepare(void *values)
 {
 	struct options *options = values;
@@ -58,6 +64,7 @@ const struct cairn_command cairn_command_list = {
 	.arguments = "REGEX SOURCE...",
 	.detail = "With -o FILE.html, writes a page that also shows the instructions of each line.",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
 		.takes_pattern = true, .suffixes = (const char *const[]){".html", NULL}, .prepare = prepare, .show = show},

@@ -40,10 +40,10 @@ static int run(const void *options, int operand_count, char **operands)
 	}
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	for (const struct cairn_option_group *group = command->groups; group && group->options; group++) {
-		if (group->title)
+		if (group->title && cairn_option_group_is_listed(command, group))
 			cairn_buffer_format(&out, "## %s\n\n", group->title);
 		for (const struct cairn_option *option = group->options; option->name; option++)
-			if (option->help)
+			if (cairn_option_is_listed(command, option))
 				write_option(option, &out);
 	}
 	cairn_buffer_text(&out, "## every command\n\n");

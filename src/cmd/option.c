@@ -71,6 +71,39 @@ static struct match find_letter(const struct cairn_command *command, void *value
 	return (struct match){0};
 }
 
+static const struct cairn_option_refusal *find_refusal(const struct cairn_command *command, const struct cairn_option *option)
+{
+	for (const struct cairn_option_refusal *refusal = command->refusals; refusal && refusal->name; refusal++)
+		if (strcmp(refusal->name, option->name) == 0)
+			return refusal;
+	return NULL;
+}
+
+static bool refuse(const struct cairn_command *command, const struct cairn_option *option, struct cairn_error *error)
+{
+	const struct cairn_option_refusal *refusal = find_refusal(command, option);
+	if (!refusal)
+		return false;
+	if (refusal->why)
+		cairn_fail_usage(error, "%s", refusal->why);
+	else
+		cairn_fail_usage(error, "--%s has no effect on 'cairn %s'; leave it out", option->name, command->name);
+	return true;
+}
+
+bool cairn_option_is_listed(const struct cairn_command *command, const struct cairn_option *option)
+{
+	return option->help && !find_refusal(command, option);
+}
+
+bool cairn_option_group_is_listed(const struct cairn_command *command, const struct cairn_option_group *group)
+{
+	for (const struct cairn_option *option = group->options; option->name; option++)
+		if (cairn_option_is_listed(command, option))
+			return true;
+	return false;
+}
+
 static bool unknown_option(const struct cairn_command *command, struct cairn_bytes typed, struct cairn_error *error)
 {
 	char name[64];
@@ -82,7 +115,7 @@ static bool unknown_option(const struct cairn_command *command, struct cairn_byt
 	unsigned best = 3;
 	while ((option = cairn_options_next(command, &walk))) {
 		unsigned distance = cairn_text_distance(name, option->name);
-		if (option->help && distance < best) {
+		if (distance < best && cairn_option_is_listed(command, option)) {
 			best = distance;
 			nearest = option;
 		}
@@ -180,6 +213,8 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 		return unknown_option(parser->command, typed, error);
 	if (match.hits > 1)
 		return cairn_fail(error, "--%.*s is ambiguous; write the option in full", (int)typed.length, typed.data);
+	if (refuse(parser->command, match.option, error))
+		return false;
 	if (!match.option->argument)
 		return equals ? cairn_fail(error, "--%s takes no value", match.option->name)
 			      : cairn_option_set(match.option, match.value, NULL, error);
@@ -204,6 +239,8 @@ static bool parse_letters(struct parser *parser, const char *letters, struct cai
 		}
 		if (!match.option)
 			return cairn_fail(error, "no option -%c; 'cairn %s --help' lists them", *letters, parser->command->name);
+		if (refuse(parser->command, match.option, error))
+			return false;
 		if (!match.option->argument) {
 			if (!cairn_option_set(match.option, match.value, NULL, error))
 				return false;
@@ -279,10 +316,12 @@ void cairn_options_help(const struct cairn_command *command, struct cairn_buffer
 	cairn_buffer_format(out, "cairn %s - %s\n\nusage: cairn %s [options]%s%s\n", command->name, command->summary, command->name,
 			    *command->arguments ? " " : "", command->arguments);
 	for (const struct cairn_option_group *group = command->groups; group && group->options; group++) {
+		if (!cairn_option_group_is_listed(command, group))
+			continue;
 		if (group == command->groups || group->title || group[-1].title)
 			cairn_buffer_format(out, "\n%s:\n", group->title ? group->title : "options");
 		for (const struct cairn_option *option = group->options; option->name; option++)
-			if (option->help)
+			if (cairn_option_is_listed(command, option))
 				help_option(option, out);
 	}
 	cairn_buffer_text(out, "\nevery command:\n");

@@ -47,6 +47,12 @@ struct cairn_option_group {
 	size_t offset; /* of the group's struct within the command's */
 };
 
+/* An option of a shared group that a command does not take: it is not listed, and using it is an error. */
+struct cairn_option_refusal {
+	const char *name;
+	const char *why; /* the error; NULL if the option would have no effect */
+};
+
 struct cairn_view_command;
 
 struct cairn_command {
@@ -55,6 +61,7 @@ struct cairn_command {
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
+	const struct cairn_option_refusal *refusals; /* ends with one whose name is NULL; may be NULL */
 	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), but it shows no view of one profile */
 	bool runs_another; /* options end at the first operand; the rest belongs to the program it names */
 	size_t options_size; /* of the struct for `run`, cleared and then filled from the command line */
@@ -81,6 +88,10 @@ struct cairn_option_walk {
 	size_t option;
 };
 const struct cairn_option *cairn_options_next(const struct cairn_command *command, struct cairn_option_walk *walk);
+
+/* Whether --help, man pages and completions list OPTION of COMMAND, and anything of GROUP. */
+bool cairn_option_is_listed(const struct cairn_command *command, const struct cairn_option *option);
+bool cairn_option_group_is_listed(const struct cairn_command *command, const struct cairn_option_group *group);
 
 /* The options of every command: -q (unless COMMAND has its own -q) and --help; ends with one whose name is NULL. */
 const struct cairn_option *cairn_options_common(const struct cairn_command *command);

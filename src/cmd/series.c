@@ -157,15 +157,6 @@ static bool read_store(struct cairn_series *series, const struct cairn_source_op
 	return good;
 }
 
-bool cairn_source_check_series(const struct cairn_source_options *options, const char *command, struct cairn_error *error)
-{
-	return !(options->base.count || options->normalize || options->sum) ||
-	       cairn_fail_usage(error,
-				"'cairn %s' compares the dumps of a series with each other; --base, --normalize and --sum work with "
-				"'cairn top'",
-				command);
-}
-
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)

@@ -15,8 +15,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error);
 
-/* Refuses the options that make one profile of several, which COMMAND does not; fails with a usage error. */
-bool cairn_source_check_series(const struct cairn_source_options *options, const char *command, struct cairn_error *error);
+/* For a command's refusals: the options that make one profile of several, which it does not. */
+#define CAIRN_SERIES_REFUSALS(why) {"base", why}, {"normalize", why}, {"sum", why}, {"tree", why}
 
 /* What the ages in one dump show. All zeroes to start with. */
 struct cairn_judged {

@@ -230,13 +230,16 @@ static bool show_as_jeprof(const struct shell *shell, const struct cairn_profile
 	return true;
 }
 
-/* The profile that COMMAND shows: split by thread if an option asks for it and the profile can. */
+/* The profile that COMMAND shows: split by thread if an option asks for it and the profile can. NULL if there is none, or if the command
+ * refuses the options. */
 static const struct cairn_profile *find_profile(struct shell *shell, const struct cairn_command *command,
 						struct cairn_view_setup *setup, struct cairn_error *error)
 {
 	bool split = setup->source.split_threads;
 	if (command->view->prepare)
 		command->view->prepare(setup);
+	if (command->view->check && !command->view->check(setup, error))
+		return NULL;
 	struct cairn_source_options source = setup->source;
 	cairn_view_split_labels(&source, &setup->view.filter);
 	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &source, error);

@@ -28,11 +28,11 @@ const struct cairn_option cairn_combine_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; can be repeated", CAIRN_OPTION_LIST, AT(base), 0},
 	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add up several profiles instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
+	{0, "tree", NULL, "with a PID: add up the process and its descendants", CAIRN_OPTION_FLAG, AT(tree), 0},
 	{0},
 };
 
 const struct cairn_option cairn_source_option_table[] = {
-	{0, "tree", NULL, "with a PID: add up the process and its descendants", CAIRN_OPTION_FLAG, AT(tree), 0},
 	{0, "thread", "NAME|ID", "keep this thread only, by name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older),
 	 0},

@@ -6,6 +6,11 @@
 
 enum { default_rows = 30 };
 
+static const struct cairn_option_refusal refusals[] = {
+	{"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
+	{0},
+};
+
 static void prepare(void *options)
 {
 	struct cairn_view_setup *setup = options;
@@ -26,6 +31,7 @@ const struct cairn_command cairn_command_tags = {
 	.detail = "Prints a table for each label. If the profile has no object sizes, 'bytes' is the mean size in each stack. "
 		  "Shows 30 rows of each by default.",
 	.groups = cairn_report_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.prepare = prepare, .show = show},
 };

@@ -7,7 +7,9 @@
 #include "base/json_read.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cmd/attach/check.h"
 #include "cmd/attach/spawn.h"
+#include "cmd/attach/subject.h"
 #include "cmd/endpoint.h"
 #include "cmd/enter.h"
 #include "cmd/restart.h"
@@ -312,12 +314,16 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 
 bool cairn_target_find_or_start(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)
 {
-	struct cairn_error ignored;
+	struct cairn_error why;
 	if (cairn_target_find(target, name, token, error))
 		return true;
-	return target->pid > 0 && !target->forbidden && cairn_target_has_loaded(target->pid) &&
-	       cairn_attach_spawn(target->pid, &(struct cairn_attach_settings){.only_waiting = true}, &ignored) &&
-	       cairn_target_find(target, name, token, error);
+	if (target->pid <= 0 || target->forbidden || !cairn_target_has_loaded(target->pid))
+		return false;
+	if (cairn_attach_spawn(target->pid, &(struct cairn_attach_settings){.only_waiting = true}, &why))
+		return cairn_target_find(target, name, token, error);
+	if (cairn_subject_seccomp(target->pid) == CAIRN_SECCOMP_FILTER && !cairn_attach_filters_are_inherited(target->pid))
+		*error = why; /* only the user knows whether its filters allow a start */
+	return false;
 }
 
 /* A process with one thread has no agent running. The folder of its threads has two links more than threads. */

@@ -45,17 +45,20 @@ static const struct cairn_option table[] = {
 	 AT(history), 0},
 	{0, "last", "TIME", "with a history: show this much time before the end (default: 1h)", CAIRN_OPTION_TEXT, AT(last), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
-	/* Refused, with what to use instead (cairn_source_check_series). */
-	{0, "base", "FILE", NULL, CAIRN_OPTION_LIST, AT(setup.source.base), 0},
-	{0, "normalize", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.source.normalize), 0},
-	{0, "sum", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.source.sum), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"picture", table, 0},
-	CAIRN_SERIES_GROUPS,
+	CAIRN_VIEW_GROUPS,
+	{0},
+};
+
+static const struct cairn_option_refusal refusals[] = {
+	CAIRN_SERIES_REFUSALS("'cairn timeline' compares the dumps of a series with each other; "
+			      "--base, --normalize, --sum and --tree work with 'cairn top'"),
+	{"drop-negative", NULL},
 	{0},
 };
 
@@ -204,8 +207,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
 	enum format format = format_html;
-	if (!find_format(options, &format, &error) || !cairn_source_check_series(&options->setup.source, "timeline", &error) ||
-	    !cairn_view_check_filters(&options->setup, &error) ||
+	if (!find_format(options, &format, &error) || !cairn_view_check_filters(&options->setup, &error) ||
 	    ((format == format_html || format == format_svg) && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write pictures to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
@@ -258,6 +260,7 @@ const struct cairn_command cairn_command_timeline = {
 		  "On the page (out.html), choose a range with\n"
 		  "the mouse or keyboard to see what grew in it; out.svg is the chart alone.",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.run = run,
 };

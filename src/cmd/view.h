@@ -34,17 +34,12 @@ extern const struct cairn_option cairn_output_option_table[]; /* the output */
 	{"confidence intervals", cairn_errors_option_table, 0}, CAIRN_FORMAT_GROUPS
 /* The same for formats that cannot represent errors. */
 #define CAIRN_FORMAT_GROUPS                                                                                            \
-	CAIRN_SHOWN_GROUPS, {"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)}, \
-		CAIRN_SOURCES_GROUP
-/* The same for commands about the dumps of a series, which neither add nor subtract them. */
-#define CAIRN_SERIES_GROUPS                                                                                            \
-	{"confidence intervals", cairn_errors_option_table, 0}, CAIRN_SHOWN_GROUPS, CAIRN_SOURCES_GROUP
-/* What these have in common. */
-#define CAIRN_SHOWN_GROUPS                                                                                             \
 	{"view", cairn_view_option_table, 0}, {"stack filters", cairn_filter_option_table, 0},                         \
-		{"frame filters", cairn_frame_option_table, 0}
-#define CAIRN_SOURCES_GROUP                                                                                            \
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)}
+		{"frame filters", cairn_frame_option_table, 0}, CAIRN_SOURCES_GROUPS
+/* The sources and what is made of them. */
+#define CAIRN_SOURCES_GROUPS                                                                                           \
+	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},               \
+		{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)}
 
 /* All of them and the sources': the groups of a command that has no options of its own. */
 extern const struct cairn_option_group cairn_report_groups[];

@@ -32,12 +32,15 @@
 
 enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
-static const int64_t service_pause = CAIRN_SECOND_NS, attach_pause = 30 * CAIRN_SECOND_NS, problem_pause = 60000000000;
+static const int64_t service_pause_ns = CAIRN_SECOND_NS, attach_pause_ns = 30 * CAIRN_SECOND_NS, problem_pause_ns = 60 * CAIRN_SECOND_NS;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
+
+/* The keywords of rules, in the order of cairn_trigger_word. */
+enum { START, GROW, EVERY, HIGH, SHARE, PRESSURE, TIME, INTERVAL, DISTANCE, RULE_WORDS };
 
 struct options {
 	struct cairn_target_options target;
-	const char *words[9]; /* in the order of cairn_trigger_word */
+	const char *words[RULE_WORDS];
 	const char *folder, *file_name, *keep_age, *duration;
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
@@ -48,8 +51,6 @@ struct options {
 	struct cairn_attach_settings agent;
 };
 
-/* The place of a rule's word among them. */
-enum { START, GROW, EVERY, HIGH, SHARE, PRESSURE, TIME, INTERVAL, DISTANCE };
 #define WORD(word) offsetof(struct options, words) + (word) * sizeof(const char *)
 
 static const struct cairn_option rule_table[] = {
@@ -215,7 +216,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 static void tell_problem(struct cairn_watched *watched, const char *text, bool note)
 {
 	int64_t now = cairn_clock_ns();
-	if (watched->said.text[0] && (strcmp(watched->said.text, text) == 0 || now - watched->said_ns < problem_pause))
+	if (watched->said.text[0] && (strcmp(watched->said.text, text) == 0 || now - watched->said_ns < problem_pause_ns))
 		return;
 	snprintf(watched->said.text, sizeof watched->said.text, "%s", text);
 	watched->said_ns = now;
@@ -277,14 +278,14 @@ static void leave(struct cairn_watched *watched, int64_t now)
 {
 	cairn_watched_close(watched);
 	watched->done = !watched->service;
-	watched->next_ns = now + service_pause;
+	watched->next_ns = now + service_pause_ns;
 }
 
 static void await_service(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	struct cairn_error error = {0};
 	int pid = cairn_service_process(watched->name, loop->options->attach, &error);
-	watched->next_ns = now + service_pause;
+	watched->next_ns = now + service_pause_ns;
 	if (!(pid && begin(loop, watched, pid, &error)) && !loop->options->quiet)
 		tell_problem(watched, error.text, true);
 }
@@ -344,7 +345,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 		watched->failed = !watched->service;
 		watched->hopeless = true;
 		leave(watched, now);
-		watched->next_ns += attach || !watched->service ? attach_pause : 0;
+		watched->next_ns += attach || !watched->service ? attach_pause_ns : 0;
 	} else if (loop->options->once && watched->dumps > 0) {
 		leave(watched, now);
 		watched->done = true;
@@ -426,7 +427,7 @@ static void look_for_more(struct loop *loop, int64_t now)
 		}
 	}
 	int64_t took = cairn_clock_ns() - now;
-	loop->trees_ns = now + took + (took * tree_share > service_pause ? took * tree_share : service_pause);
+	loop->trees_ns = now + took + (took * tree_share > service_pause_ns ? took * tree_share : service_pause_ns);
 }
 
 static void run_loop(struct loop *loop, int64_t end)
@@ -462,7 +463,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 {
 	int ends[2];
 	sigset_t signals;
-	cairn_memory_read_many(); /* up to four descriptors a process */
+	cairn_memory_raise_file_limit(); /* up to four descriptors a process */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -491,11 +492,10 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 	if (given)
 		*rules = (struct cairn_trigger_rules){.start = rules->start, .every = rules->every, .distance = rules->distance,
 						      .grow = options->words[EVERY] ? rules->grow : 0};
-	for (unsigned i = 0; cairn_trigger_word(i); i++)
+	for (unsigned i = 0; i < RULE_WORDS; i++)
 		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
 			return cairn_fail_within(error, "--");
-	bool any = rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
-	return any || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
+	return cairn_trigger_any(rules) || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
 }
 
 static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
@@ -503,7 +503,7 @@ static bool read_folder(const struct options *options, struct cairn_folder *fold
 	int64_t age = 0;
 	if (options->keep_age && !cairn_text_duration(options->keep_age, &age))
 		return cairn_fail(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
-	return cairn_folder_open(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
+	return cairn_folder_set(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
 		.count = options->keep_count,
 		.bytes = options->keep_bytes,
 		.age_seconds = (uint64_t)(age / CAIRN_SECOND_NS),
@@ -542,9 +542,16 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 static bool open_sender(struct loop *loop, const char *to, struct cairn_error *error)
 {
 	const struct options *options = loop->options;
-	const char *token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN");
-	struct cairn_push *push = to ? cairn_push_open(to, token, options->forward_headers, &options->labels, loop->watch.host,
-						       loop->watch.folder.path, loop->watch.pattern, error) : NULL;
+	const struct cairn_push_options push_options = {
+		.to = to,
+		.token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN"),
+		.headers = options->forward_headers,
+		.labels = &options->labels,
+		.host = loop->watch.host,
+		.folder = loop->watch.folder.path,
+		.pattern = loop->watch.pattern,
+	};
+	struct cairn_push *push = to ? cairn_push_open(&push_options, error) : NULL;
 	if (push)
 		loop->senders[loop->sender_count++] = push;
 	return push || !to;
@@ -565,7 +572,7 @@ static void close_senders(struct loop *loop)
 		cairn_push_close(loop->senders[i]);
 }
 
-static int watch_all(struct loop *loop, int64_t duration, int count, char **operands)
+static int watch_all(struct loop *loop, int64_t duration_ns, int count, char **operands)
 {
 	struct cairn_error error;
 	if (!open_loop(loop, &error))
@@ -591,7 +598,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	}
 	if (!loop->options->once && (loop->options->json || !loop->options->quiet))
 		loop->verdicts = cairn_watch_verdicts_open(loop->count, loop->watch.folder.path, loop->options->json);
-	run_loop(loop, duration ? cairn_clock_ns() + duration : INT64_MAX);
+	run_loop(loop, duration_ns ? cairn_clock_ns() + duration_ns : INT64_MAX);
 	close_senders(loop);
 	cairn_watch_verdicts_close(loop->verdicts);
 	bool failed = false;
@@ -629,41 +636,46 @@ static bool check_forwards(const struct cairn_option_list *names, struct cairn_e
 	return good;
 }
 
+/* Checks what can be checked without touching a process or the folder. Sets *DURATION_NS to --for, or to 0. */
+static bool check_options(const struct options *options, int count, char **operands, int64_t *duration_ns, struct cairn_error *error)
+{
+	const struct cairn_attach_settings *agent = &options->agent;
+	struct cairn_program_settings settings = {agent->engine, agent->listen ? options->target.token : NULL, agent->listen,
+						  agent->budget};
+	*duration_ns = 0;
+	if (options->duration && (!cairn_text_duration(options->duration, duration_ns) || *duration_ns == 0))
+		return cairn_fail(error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+	if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget || agent->filtered))
+		return cairn_fail(error, "--period, --engine, --listen, --budget and --filtered go with --attach");
+	if (options->labels.count > 0 && !options->push && !options->store && options->forwards.count == 0)
+		return cairn_fail(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
+	if (!check_forwards(&options->forwards, error))
+		return false;
+	if (options->store && !cairn_store_is(options->store))
+		return cairn_fail(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", options->store);
+	if (count + (int)options->services.count == 0)
+		return cairn_fail(error, "missing TARGET: a PID, socket or URL; or --service NAME");
+	return check_operands(count, operands, error) && cairn_program_settings_are_good(&settings, error);
+}
+
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct loop loop = {.options = options,
 			    .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
-	const struct cairn_attach_settings *agent = &options->agent;
-	struct cairn_program_settings settings = {agent->engine, agent->listen ? options->target.token : NULL, agent->listen,
-						  agent->budget};
 	struct cairn_error error;
-	int64_t duration = 0;
+	int64_t duration_ns;
 	loop.watch.agent.token = options->target.token;
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
-	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
-		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
-	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget || agent->filtered))
-		cairn_fail(&error, "--period, --engine, --listen, --budget and --filtered go with --attach");
-	else if (options->labels.count > 0 && !options->push && !options->store && options->forwards.count == 0)
-		cairn_fail(&error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
-	else if (!check_forwards(&options->forwards, &error))
-		;
-	else if (options->store && !cairn_store_is(options->store))
-		cairn_fail(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", options->store);
-	else if (count + (int)options->services.count == 0)
-		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
-	else if (check_operands(count, operands, &error) &&
-		 cairn_program_settings_are_good(&settings, &error) &&
-		 read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
-		 cairn_template_check(loop.watch.pattern, &error)) {
-		if (!check_folder(loop.watch.folder.path, &error))
-			return cairn_say_error(error.text);
-		return watch_all(&loop, duration, count, operands);
+	if (!check_options(options, count, operands, &duration_ns, &error) || !read_rules(options, &loop.watch.rules, &error) ||
+	    !read_folder(options, &loop.watch.folder, &error) || !cairn_template_check(loop.watch.pattern, &error)) {
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
 	}
-	cairn_say_error(error.text);
-	return CAIRN_EXIT_USAGE;
+	if (!check_folder(loop.watch.folder.path, &error))
+		return cairn_say_error(error.text);
+	return watch_all(&loop, duration_ns, count, operands);
 }
 
 const struct cairn_command cairn_command_watch = {

@@ -23,7 +23,7 @@ enum { tries_maximum = 100, index_maximum = 32 << 20, trailer_maximum = 4096 };
 
 static const char temporary_start[] = ".cairn-tmp-";
 
-bool cairn_folder_open(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error)
+bool cairn_folder_set(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error)
 {
 	*folder = (struct cairn_folder){.limits = *limits};
 	size_t length = strlen(path);

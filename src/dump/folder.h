@@ -32,7 +32,7 @@ struct cairn_folder_facts {
 };
 
 /* Sets FOLDER's path, which is copied. Returns false if it is too long. The folder need not exist. */
-bool cairn_folder_open(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error);
+bool cairn_folder_set(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error);
 
 /* Writes DUMP under NAME, with memory and reason added to its trailer (or a new trailer), then thins the folder. Creates the folder if it
  * is missing and its parent exists. Refuses, with the reason, if too little space would be left on the disk and thinning does not help;

@@ -383,7 +383,6 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 			writer.mapping_at++;
 	}
 	heap->samples = writer.live_count;
-	heap->bytes = whole(all.bytes);
 	discard(&writer);
 	if (!out->failed && !heap->sections.failed)
 		return true;

@@ -16,7 +16,6 @@
 
 struct cairn_ledger_heap {
 	uint64_t samples;     /* live */
-	uint64_t bytes;       /* live, estimated */
 	struct cairn_buffer sections; /* to be written after the memory map; the caller frees it */
 };
 

@@ -22,6 +22,11 @@ const struct cairn_trigger_rules cairn_trigger_usual = {
 	.distance = 10 * CAIRN_SECOND_NS,
 };
 
+bool cairn_trigger_any(const struct cairn_trigger_rules *rules)
+{
+	return rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
+}
+
 static unsigned bit(enum cairn_trigger_reason reason)
 {
 	return 1U << reason;

@@ -83,6 +83,9 @@ struct cairn_trigger {
 /* The defaults of `cairn watch`: start, grow 20M every 10m, share 90%, distance 10s. */
 extern const struct cairn_trigger_rules cairn_trigger_usual;
 
+/* Whether any rule is set that can ask for a dump. */
+bool cairn_trigger_any(const struct cairn_trigger_rules *rules);
+
 /* Evaluates READING, taken at NOW. Returns the reason for which a dump is due at this moment, or CAIRN_TRIGGER_NONE. */
 enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
 					     const struct cairn_memory_reading *reading, int64_t now);

@@ -39,6 +39,25 @@ static struct cairn_bytes take_until(struct cairn_bytes *rest, char separator)
 	return part;
 }
 
+struct cairn_bytes cairn_request_token(const struct cairn_request *request)
+{
+	static const char scheme[] = "Bearer ";
+	size_t length = sizeof scheme - 1;
+	struct cairn_bytes sent = request->authorization;
+	if (sent.length < length || strncasecmp(sent.data, scheme, length) != 0)
+		return (struct cairn_bytes){"", 0};
+	return cairn_bytes_skip(sent, length);
+}
+
+bool cairn_token_equal(struct cairn_bytes sent, const char *token)
+{
+	size_t length = strlen(token);
+	unsigned char different = sent.length != length;
+	for (size_t i = 0; i < length; i++)
+		different |= (unsigned char)(token[i] ^ (i < sent.length ? sent.data[i] : 0));
+	return different == 0;
+}
+
 bool cairn_request_target(struct cairn_request *request, struct cairn_bytes target)
 {
 	for (size_t i = 0; i < target.length; i++)

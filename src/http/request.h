@@ -44,6 +44,12 @@ bool cairn_request_target(struct cairn_request *request, struct cairn_bytes targ
 
 bool cairn_request_is(const struct cairn_request *request, const char *method);
 
+/* The token that it came with, "Authorization: Bearer TOKEN" with the scheme in any case (RFC 9110, 11.1); empty for none. */
+struct cairn_bytes cairn_request_token(const struct cairn_request *request);
+
+/* Whether SENT is TOKEN. The time this takes depends on the length of TOKEN only. */
+bool cairn_token_equal(struct cairn_bytes sent, const char *token);
+
 /* Decodes the value of NAME in TEXT (a query or a form body) into OUT, terminated and truncated to SIZE. False if it is missing. */
 bool cairn_query_get(struct cairn_bytes text, const char *name, char *out, size_t size);
 

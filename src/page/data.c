@@ -692,7 +692,6 @@ void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view,
 		put_film(&making, cells);
 	else
 		put_split(&making);
-	data->node_count = making.count;
 	cairn_tree_free(&making.tree);
 	cairn_strings_free(&making.strings);
 	free(making.weights);

@@ -1,19 +1,30 @@
 /* data.h - the call tree of a view, cut to what one file can hold, in the form the page reads.
  *
  * The nodes that matter stay; stacks of the others end in a node "smaller stacks" below the last one that stays, so that every total
- * is whole. Three blocks of unsigned LEB128 numbers, all columns one after the other (`data.js` reads them):
+ * is whole.
  *
- * weights, of COUNT things: for each value the page has (bytes and objects; live, allocated, at the peak, slack and so on) COUNT numbers
- * and, with a base, COUNT more: what they were in the base. tree: the strings (count, lengths, bytes); the functions (count; columns name,
- * file, line, module: numbers of strings); the nodes (count; columns: how many levels each is above a child of the one before; function
- * plus one, 0 for the root and for smaller stacks; the weights of what each holds itself). Nodes come in the order of a walk, callers
- * first. Then, where errors are known and wanted, the weight of one sample of each node (profile/unsample.h) times 16. Then, where there
- * are smaller stacks, the functions' own sums: the weights of self, then of total. split: groups (count; columns thread, size class, age
- * class plus one; 0 where not known); of each node how many of the groups have a part of it; those (column group, and weights). film: how
- * many units make one step; how many nodes hold something at any point; of each of those how many nodes it is after the one before, and
- * what it holds itself at each point in steps: how much more than at the point before, zigzag coded.
+ * The page has three blocks of unsigned LEB128 numbers, which data.js and film.js read. A column is one number for each thing, and all
+ * columns come one after the other.
  *
- * Of a change, numbers that may be negative are zigzag coded: all but those of the base.
+ *     block  field      numbers
+ *     tree   strings    count; column of lengths; the bytes of all strings
+ *            functions  count; columns of name (number of a string), file (the same), line, module (number of a string)
+ *            nodes      count, in the order of a walk, callers first; then these columns:
+ *              level      how many levels the node is above a child of the node before it
+ *              function   its number plus one; 0 for the root and for smaller stacks
+ *              self       weights of what the node holds itself
+ *              sample     if has_errors: the weight of one sample of the node (profile/unsample.h) times 16
+ *            sums       if is_cut: weights of what each function holds itself; weights of its total
+ *     split  groups     count; columns of thread (number in `threads`), size class and age class plus one (0 where not known)
+ *            nodes      column: how many groups have a part of the node
+ *            parts      columns of all parts, node after node: the number of the group; weights
+ *     film   step       how many units make one step
+ *            nodes      count of those that hold something at any point; then for each of them:
+ *              number     how many nodes it is after the one before
+ *              points     what it holds itself at each point, in steps: how much more than at the point before, zigzag coded
+ *
+ * Weights are columns: for each value that the page has (`columns`: bytes and objects; live, allocated, at the peak, slack and so on) what
+ * it is, zigzag coded if is_change, and, with a base, what it was in the base. A page has a split or a film.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PAGE_DATA_H
 #define CAIRN_PAGE_DATA_H
@@ -34,7 +45,6 @@ struct cairn_page_data {
 	struct cairn_buffer tree;
 	struct cairn_buffer split;
 	struct cairn_buffer film;
-	size_t node_count;
 	uint32_t columns[CAIRN_PAGE_COLUMNS]; /* value types of the profile; the first is the view's */
 	size_t column_count;
 	bool is_change;  /* something may be negative */

@@ -244,29 +244,42 @@ static uint64_t read_number(const char *folder, size_t length, const char *name,
 	return cairn_text_decimal(&rest, &value) && rest.length == 0 ? value : none;
 }
 
+/* The files of a group that hold its limits, up to a NULL. */
+static const char *const *limit_names(const struct cairn_memory *memory)
+{
+	static const char *const version_one[] = {"memory.limit_in_bytes", NULL};
+	static const char *const version_two[] = {"memory.max", "memory.high", NULL};
+	return memory->version_one ? version_one : version_two;
+}
+
+/* What the group in the first LENGTH bytes of the folder uses; 0 when unknown. */
+static uint64_t read_usage(const struct cairn_memory *memory, size_t length)
+{
+	return read_number(memory->group, length, memory->version_one ? "memory.usage_in_bytes" : "memory.current", 0);
+}
+
+/* How many bytes of the folder are that of the parent group; 0 for the mount point, whose group has none. */
+static size_t parent_length(const struct cairn_memory *memory, size_t length)
+{
+	return length > memory->mount ? (size_t)((const char *)memrchr(memory->group, '/', length) - memory->group) : 0;
+}
+
 /* The tightest limit on the way from the group to the mount point. */
 static void read_limits(struct cairn_memory *memory)
 {
-	static const char *const names[] = {"memory.limit_in_bytes", "memory.max", "memory.high"};
 	struct cairn_memory_reading *slow = &memory->slow;
-	int first = memory->version_one ? 0 : 1, end = memory->version_one ? 1 : 3;
-	size_t length = strlen(memory->group), tightest = 0;
+	size_t tightest = 0;
 	slow->limit = slow->host_total;
-	for (;;) {
-		for (int i = first; i < end; i++) {
-			uint64_t limit = read_number(memory->group, length, names[i], no_limit);
+	for (size_t length = strlen(memory->group); length; length = parent_length(memory, length))
+		for (const char *const *name = limit_names(memory); *name; name++) {
+			uint64_t limit = read_number(memory->group, length, *name, no_limit);
 			if (limit == 0 || limit >= no_limit || (slow->limit && limit >= slow->limit))
 				continue;
 			slow->limit = limit;
 			tightest = length;
 		}
-		if (length <= memory->mount)
-			break;
-		length = (size_t)((const char *)memrchr(memory->group, '/', length) - memory->group);
-	}
 	slow->limit_of_group = tightest > 0;
-	const char *usage = memory->version_one ? "memory.usage_in_bytes" : "memory.current";
-	slow->usage = tightest ? read_number(memory->group, tightest, usage, 0) : 0;
+	slow->usage = tightest ? read_usage(memory, tightest) : 0;
 }
 
 static void read_events(const struct cairn_memory *memory, struct cairn_memory_events *events)
@@ -330,7 +343,7 @@ static uint64_t count_host_kills(const struct cairn_memory *memory)
 	return number_of(cairn_peek(path, text, sizeof text), "oom_kill");
 }
 
-void cairn_memory_read_many(void)
+void cairn_memory_raise_file_limit(void)
 {
 	struct rlimit files;
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
@@ -379,11 +392,10 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 /* What the group in the first LENGTH bytes of the folder has left; UINT64_MAX where it has no limit. */
 static uint64_t left_in_group(const struct cairn_memory *memory, size_t length)
 {
-	static const char *const limits[] = {"memory.limit_in_bytes", "memory.max", "memory.high"};
 	char path[path_size], text[piece * 2];
 	uint64_t limit = no_limit;
-	for (int i = memory->version_one ? 0 : 1; i < (memory->version_one ? 1 : 3); i++) {
-		uint64_t found = read_number(memory->group, length, limits[i], no_limit);
+	for (const char *const *name = limit_names(memory); *name; name++) {
+		uint64_t found = read_number(memory->group, length, *name, no_limit);
 		limit = found < limit ? found : limit;
 	}
 	if (limit >= no_limit)
@@ -391,7 +403,7 @@ static uint64_t left_in_group(const struct cairn_memory *memory, size_t length)
 	snprintf(path, sizeof path, "%.*s/memory.stat", (int)length, memory->group);
 	struct cairn_bytes lines = cairn_peek(path, text, sizeof text);
 	uint64_t cache = number_of(lines, memory->version_one ? "total_inactive_file" : "inactive_file");
-	uint64_t usage = read_number(memory->group, length, memory->version_one ? "memory.usage_in_bytes" : "memory.current", 0);
+	uint64_t usage = read_usage(memory, length);
 	usage -= cache < usage ? cache : usage;
 	return usage < limit ? limit - usage : 0;
 }
@@ -400,12 +412,9 @@ uint64_t cairn_memory_left(struct cairn_memory *memory)
 {
 	refresh(memory);
 	uint64_t left = memory->slow.host_available;
-	for (size_t length = strlen(memory->group); length;) {
+	for (size_t length = strlen(memory->group); length; length = parent_length(memory, length)) {
 		uint64_t in_group = left_in_group(memory, length);
 		left = in_group < left ? in_group : left;
-		if (length <= memory->mount)
-			break;
-		length = (size_t)((const char *)memrchr(memory->group, '/', length) - memory->group);
 	}
 	return left;
 }

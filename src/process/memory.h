@@ -34,9 +34,9 @@ enum { CAIRN_MEMORY_PATH = 512 };
 
 /* Lets this process open as many files as the system allows, for whoever reads many processes. Not inside somebody else's process, and
  * after the start of one that is to keep its own limit. */
-void cairn_memory_read_many(void);
+void cairn_memory_raise_file_limit(void);
 
-/* One process that is read repeatedly. It holds up to three descriptors, so whoever has many of them calls cairn_memory_read_many. */
+/* One process that is read repeatedly. It holds up to three descriptors: whoever has many calls cairn_memory_raise_file_limit. */
 struct cairn_memory {
 	const char *root;      /* prefix of /proc; borrowed */
 	int pid;               /* 0 for this process */

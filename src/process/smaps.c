@@ -247,6 +247,20 @@ static void settle(struct reading *reading)
 		add_sum(&reading->full, &mapping->sum);
 }
 
+/* MAPPING, all lines of which have been read, gets its kind; BEFORE gets another if MAPPING is its reserve. */
+static void classify(const struct reading *reading, struct mapping *mapping, struct mapping *before)
+{
+	mapping->kind = mapping->named ? mapping->by_name : unnamed_kind(mapping, before);
+	if (mapping->start == reading->ledger && mapping->shared)
+		mapping->kind = CAIRN_SMAPS_LEDGER;
+	bool same_file = mapping->named && mapping->inode && mapping->inode == before->inode && before->end == mapping->start;
+	mapping->of_data = mapping->kind == CAIRN_SMAPS_DATA || (same_file && before->of_data);
+	if (is_reserve_of(mapping, before)) {
+		before->kind = mapping->kind = CAIRN_SMAPS_ARENA;
+		mapping->sum.size = 0;
+	}
+}
+
 /* All lines of the mapping have been read. */
 static void finish(struct reading *reading)
 {
@@ -259,21 +273,13 @@ static void finish(struct reading *reading)
 		join(before, mapping);
 		return;
 	}
-	mapping->kind = mapping->named ? mapping->by_name : unnamed_kind(mapping, before);
-	if (mapping->start == reading->ledger && mapping->shared)
-		mapping->kind = CAIRN_SMAPS_LEDGER;
-	bool same_file = mapping->named && mapping->inode && mapping->inode == before->inode && before->end == mapping->start;
-	mapping->of_data = mapping->kind == CAIRN_SMAPS_DATA || (same_file && before->of_data);
-	if (is_reserve_of(mapping, before)) {
-		before->kind = mapping->kind = CAIRN_SMAPS_ARENA;
-		mapping->sum.size = 0;
-	}
+	classify(reading, mapping, before);
 	settle(reading);
 	*before = *mapping;
 }
 
 /* The last mapping has been read. */
-static void end(struct reading *reading)
+static void finish_last(struct reading *reading)
 {
 	struct cairn_smaps_sum *kinds = reading->smaps->kinds, *noreserve = &kinds[CAIRN_SMAPS_NORESERVE];
 	finish(reading);
@@ -369,7 +375,7 @@ void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text)
 	struct reading reading = {.smaps = smaps, .pagemap = -1};
 	*smaps = (struct cairn_smaps){0};
 	read_lines(&reading, text);
-	end(&reading);
+	finish_last(&reading);
 }
 
 /* Reads what there is now behind the KEPT bytes of an unfinished line; 0 at the end, -1 with errno. */
@@ -404,7 +410,7 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 		kept = rest.length - whole;
 		memmove(piece->data, piece->data + whole, kept);
 	}
-	end(reading);
+	finish_last(reading);
 	return true;
 }
 

@@ -66,7 +66,7 @@ struct cairn_smaps_range {
  * sorted and do not overlap, as of the kind MAPPED. */
 bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, const struct cairn_smaps_range *ranges, size_t count);
 
-/* Like cairn_smaps_read, from TEXT, the content of a /proc/PID/smaps. */
+/* Like cairn_smaps_read, from TEXT, the content of a /proc/PID/smaps; only tests call it. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
 
 /* Iterates over all numbers and their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve"; returns false after the last.

@@ -86,7 +86,7 @@ static bool waits_for_signals(int tid)
 
 /* Asked twice, since between two questions it may have begun to wait, or ended. One that has just been woken and not run yet is not known:
  * the kernel shows no call of a thread that runs. */
-bool cairn_task_takes(int tid, int signal)
+bool cairn_task_reserves(int tid, int signal)
 {
 	return blocks(tid, signal) || waits_for_signals(tid) || blocks(tid, signal);
 }

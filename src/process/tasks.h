@@ -14,6 +14,6 @@ void cairn_task_name(int tid, char *out, size_t size);
 
 /* Whether a thread reserves SIGNAL: it blocks it, or is waiting for signals (the kernel unblocks them meanwhile). libc makes a thread
  * that has not started yet block all signals. Also false if /proc does not say. */
-bool cairn_task_takes(int tid, int signal);
+bool cairn_task_reserves(int tid, int signal);
 
 #endif

@@ -30,6 +30,8 @@
 #include <stdlib.h>
 
 enum { alloc_objects, alloc_space, inuse_objects, inuse_space };
+/* The value that each number of a count line belongs to. */
+static const int value_of_number[4] = {inuse_objects, inuse_space, alloc_objects, alloc_space};
 enum { labels_most = 5 }; /* of one sample: age, size, name and number of the thread, heap */
 
 /* The sample of a stack, or of one thread of the stack. */
@@ -54,8 +56,8 @@ struct parser {
 	struct cairn_map locations; /* dump address -> location */
 	struct cairn_map names;     /* thread -> string, from the header */
 	bool past_header;           /* an @ line has been read */
-	double header_bytes; /* the header's own total, un-sampled */
-	double header_one;   /* what one sample of it stands for; 0 if everything is recorded */
+	double header_bytes;        /* the header's own total, un-sampled */
+	double header_sample_bytes; /* what one sample of it stands for; 0 if everything is recorded */
 	size_t depth;        /* of the stack being read */
 	bool in_stack;       /* an @ line was read, and its stack is at the end of `stacks` */
 	bool stack_counted;  /* that stack has a sample */
@@ -85,12 +87,10 @@ static void skip_space(struct parser *in)
 
 static void estimate(const struct parser *in, const struct cairn_counts *counts, double values[4])
 {
-	values[inuse_objects] = (double)counts->numbers[0];
-	values[inuse_space] = (double)counts->numbers[1];
-	values[alloc_objects] = (double)counts->numbers[2];
-	values[alloc_space] = (double)counts->numbers[3];
+	for (int k = 0; k < 4; k++)
+		values[value_of_number[k]] = (double)counts->numbers[k];
 	for (int k = 0; k < 4; k += 2) {
-		double *objects = &values[k ? alloc_objects : inuse_objects], *bytes = &values[k ? alloc_space : inuse_space];
+		double *objects = &values[value_of_number[k]], *bytes = &values[value_of_number[k + 1]];
 		if (in->reader->options.as_jeprof)
 			cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, objects, bytes);
 		else
@@ -104,7 +104,8 @@ static void read_header_counts(struct parser *in, const struct cairn_counts *cou
 	estimate(in, counts, values);
 	if (counts->is_all) {
 		in->header_bytes = values[inuse_space];
-		in->header_one = in->profile->period > 1 && counts->numbers[0] ? values[inuse_space] / (double)counts->numbers[0] : 0;
+		bool sampled = in->profile->period > 1 && counts->numbers[0];
+		in->header_sample_bytes = sampled ? values[inuse_space] / (double)counts->numbers[0] : 0;
 		return;
 	}
 	struct cairn_profile *profile = in->profile;
@@ -190,7 +191,6 @@ static void add_threads(struct parser *in)
 {
 	double whole[4], sums[4] = {0}, values[4], rest[4] = {0};
 	bool divides = in->has_all && !in->reader->options.as_jeprof, has_rest = false;
-	static const int of_number[4] = {inuse_objects, inuse_space, alloc_objects, alloc_space};
 	estimate(in, &in->all, whole);
 	for (size_t t = 0; t < in->thread_count; t++)
 		for (size_t k = 0; k < 4; k++)
@@ -199,12 +199,12 @@ static void add_threads(struct parser *in)
 		estimate(in, &in->threads[t], values);
 		for (size_t k = 0; k < 4 && divides; k++)
 			if (sums[k] > 0)
-				values[of_number[k]] = whole[of_number[k]] * ((double)in->threads[t].numbers[k] / sums[k]);
+				values[value_of_number[k]] = whole[value_of_number[k]] * ((double)in->threads[t].numbers[k] / sums[k]);
 		add_sample(in, &in->threads[t], values);
 	}
 	for (size_t k = 0; k < 4 && divides; k++)
-		if (sums[k] == 0 && whole[of_number[k]] > 0) {
-			rest[of_number[k]] = whole[of_number[k]];
+		if (sums[k] == 0 && whole[value_of_number[k]] > 0) {
+			rest[value_of_number[k]] = whole[value_of_number[k]];
 			has_rest = true;
 		}
 	if (has_rest)
@@ -267,8 +267,8 @@ static void end_stack(struct parser *in)
 	in->thread_count = 0;
 }
 
-/* Reads lines up to the memory map. Returns the text of the map, which is empty if there is none. */
-static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest, bool *cut)
+/* Reads lines up to the memory map. Returns the text of the map, which is empty if the dump is cut short before it. */
+static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest)
 {
 	static const char maps[] = "MAPPED_LIBRARIES:";
 	struct cairn_bytes line;
@@ -297,7 +297,7 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 		}
 	}
 	end_stack(in);
-	*cut = true;
+	in->profile->cut = true;
 	return (struct cairn_bytes){"", 0};
 }
 
@@ -465,6 +465,15 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 				   strays);
 }
 
+static void clear_pieces(struct parser *in)
+{
+	struct cairn_profile *profile = in->profile;
+	for (size_t i = 0; i < in->piece_count; i++) {
+		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces[i].sample] = 0;
+	}
+}
+
 /* Replaces the current live counts with those at the peak. */
 static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted)
 {
@@ -476,10 +485,7 @@ static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted
 		profile->peak_bytes += (double)peak.bytes;
 	if (!wanted || !profile->has_peak)
 		return;
-	for (size_t i = 0; i < in->piece_count; i++) {
-		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
-		profile->sampled[in->pieces[i].sample] = 0;
-	}
+	clear_pieces(in);
 	for (size_t at = 0; cairn_peak_next(&section, &peak);) {
 		while (at < in->piece_count && in->pieces[at].stack < peak.stack)
 			at++;
@@ -499,10 +505,8 @@ static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned 
 	struct cairn_profile *profile = in->profile;
 	struct cairn_mapped mapped;
 	profile->as_mapped = kinds != 0;
-	for (size_t i = 0; kinds && i < in->piece_count; i++) {
-		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
-		profile->sampled[in->pieces[i].sample] = 0;
-	}
+	if (kinds)
+		clear_pieces(in);
 	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
 		profile->has_mapped = true;
 		/* A reservation has no resident pages, unless the service has changed its protection since. */
@@ -553,9 +557,9 @@ static bool sample_of_path(struct parser *in, struct by_path *path, uint64_t sta
 	if (!path->found || path->stack != stack) {
 		while (path->at < in->piece_count && in->pieces[path->at].stack < stack)
 			path->at++;
-		path->found = path->at < in->piece_count && in->pieces[path->at].stack == stack;
-		if (!path->found)
-			return false;
+		if (path->at == in->piece_count || in->pieces[path->at].stack != stack)
+			return false; /* the one found before stays known, so that no stack gets two */
+		path->found = true;
 		while (path->at + 1 < in->piece_count && in->pieces[path->at + 1].stack == stack)
 			path->at++;
 		path->stack = stack;
@@ -680,12 +684,40 @@ static void warn_of_losses(struct cairn_profile *profile, const char *name, cons
 				   (unsigned long long)stacks);
 }
 
+/* Reads what Cairn's sampler writes after the memory map. jeprof ignores it; its numbers are those of the stack lines. TRAILER is NULL if
+ * the dump has none. */
+static void read_sections(struct parser *in, struct cairn_bytes maps, const struct cairn_trailer *trailer)
+{
+	struct cairn_profile *profile = in->profile;
+	const struct cairn_read_options *options = &in->reader->options;
+	struct cairn_bytes section = options->as_jeprof ? (struct cairn_bytes){"", 0} : cairn_live_section(maps);
+	if (!section.length)
+		return;
+	profile->format = "heap_v2 of Cairn's sampler";
+	read_live(in, section, trailer);
+	read_peak(in, section, options->at_peak);
+	read_mapped(in, section, options->mapped_kinds);
+	read_history(profile, section);
+	sum_freed(profile, section);
+	if (options->with_freed)
+		read_freed(in, section);
+	if (options->all_values && !profile->at_peak)
+		add_values(in);
+	if (options->every_kind && !profile->at_peak && !profile->as_mapped)
+		add_kinds(in, section);
+	if (!trailer)
+		return;
+	if (trailer->period && !profile->as_mapped)
+		profile->period = (double)trailer->period;
+	warn_of_losses(profile, in->reader->name, trailer);
+}
+
 /* jemalloc un-biases the stacks one by one, then rounds the header to whole samples, so the totals may differ by one sample. */
 static void check_total(const struct parser *in)
 {
 	double total = cairn_profile_total(in->profile, inuse_space);
 	if (in->header_bytes > 0 && !in->reader->options.split_threads && in->profile->sample_count > 0 &&
-	    fabs(total - in->header_bytes) > 0.01 * in->header_bytes + in->header_one) {
+	    fabs(total - in->header_bytes) > 0.01 * in->header_bytes + in->header_sample_bytes) {
 		char found[24], said[24];
 		cairn_profile_warn(in->profile, "%s: its stacks add up to %s but its header says %s", in->reader->name,
 				   cairn_text_human(total, found), cairn_text_human(in->header_bytes, said));
@@ -707,78 +739,66 @@ static bool read_header(struct parser *in, struct cairn_bytes *text, struct cair
 	return true;
 }
 
-bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
+static void warn_of_damage(const struct parser *in, const struct cairn_trailer *trailer)
 {
-	struct cairn_profile *profile = reader->profile;
-	struct parser in = {.reader = reader, .profile = profile, .shared_left = (1 << 20) + 64 * text.length};
-	if (reader->options.at_peak || reader->options.mapped_kinds)
-		reader->options.split_threads = reader->options.split_ages = reader->options.split_sizes = false;
-	profile->format = "jemalloc heap_v2";
-	profile->kind = CAIRN_PROFILE_HEAP;
-	if (!read_header(&in, &text, error))
-		return false;
+	struct cairn_profile *profile = in->profile;
+	const char *name = in->reader->name;
+	if (in->bad_lines)
+		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", name, in->bad_lines,
+				   in->first_bad_line);
+	if (in->crowded)
+		cairn_profile_warn(profile, "%s: its stacks are too deep for so many threads or objects; some were not told apart", name);
+	if (in->uncounted)
+		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", name, in->uncounted);
+	if (profile->cut)
+		cairn_profile_warn(profile,
+				   "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named", name);
+	if (trailer && !trailer->complete)
+		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing",
+				   name);
+}
+
+/* Declares the values of a dump, in the order of the enum above. */
+static void start_values(struct parser *in)
+{
+	struct cairn_profile *profile = in->profile;
 	cairn_profile_add_value_type(profile, "alloc_objects", "count");
 	cairn_profile_add_value_type(profile, "alloc_space", "bytes");
 	cairn_profile_add_value_type(profile, "inuse_objects", "count");
 	cairn_profile_add_value_type(profile, "inuse_space", "bytes");
 	profile->default_value = inuse_space;
 	profile->period_type = (struct cairn_value_type){cairn_profile_text(profile, "space"), cairn_profile_text(profile, "bytes")};
-	in.thread_key = cairn_profile_text(profile, "thread");
-	in.thread_id_key = cairn_profile_text(profile, "thread_id");
+	in->thread_key = cairn_profile_text(profile, "thread");
+	in->thread_id_key = cairn_profile_text(profile, "thread_id");
+}
 
-	bool cut = false;
-	struct cairn_bytes maps = read_lines(&in, text, &cut);
+bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
+{
+	struct cairn_profile *profile = reader->profile;
+	struct cairn_read_options *options = &reader->options;
+	struct parser in = {.reader = reader, .profile = profile, .shared_left = (1 << 20) + 64 * text.length};
+	if (options->at_peak || options->mapped_kinds)
+		options->split_threads = options->split_ages = options->split_sizes = false;
+	profile->format = "jemalloc heap_v2";
+	profile->kind = CAIRN_PROFILE_HEAP;
+	if (!read_header(&in, &text, error))
+		return false;
+	start_values(&in);
+	struct cairn_bytes maps = read_lines(&in, text);
 	cairn_map_free(&in.locations);
 	cairn_map_free(&in.names);
 	free(in.threads);
 	cairn_maps_apply(profile, maps, reader->name);
-	struct cairn_trailer trailer;
-	bool has_trailer = cairn_trailer_read(maps, &trailer);
-	if (has_trailer)
-		cairn_profile_apply_trailer(profile, &trailer);
-	/* jeprof ignores this section; its numbers are those of the stack lines. */
-	struct cairn_bytes section = reader->options.as_jeprof ? (struct cairn_bytes){maps.data, 0} : cairn_live_section(maps);
-	if (section.length) {
-		profile->format = "heap_v2 of Cairn's sampler";
-		read_live(&in, section, has_trailer ? &trailer : NULL);
-		read_peak(&in, section, reader->options.at_peak);
-		read_mapped(&in, section, reader->options.mapped_kinds);
-		read_history(profile, section);
-		sum_freed(profile, section);
-		if (reader->options.with_freed)
-			read_freed(&in, section);
-		if (reader->options.all_values && !profile->at_peak)
-			add_values(&in);
-		if (reader->options.every_kind && !profile->at_peak && !profile->as_mapped)
-			add_kinds(&in, section);
-	}
-	if (has_trailer && section.length) {
-		profile->period = trailer.period && !profile->as_mapped ? (double)trailer.period : profile->period;
-		warn_of_losses(profile, reader->name, &trailer);
-	}
+	struct cairn_trailer found, *trailer = cairn_trailer_read(maps, &found) ? &found : NULL;
+	if (trailer)
+		cairn_profile_apply_trailer(profile, trailer);
+	read_sections(&in, maps, trailer);
 	free(in.pieces);
 	free(in.spares);
-	const struct cairn_read_options *options = &reader->options;
 	bool chosen = options->older_us || options->younger_us || !cairn_profile_is_live(profile);
 	if (chosen && !profile->freed)
 		cairn_filter_empty(profile);
-
-	if (in.bad_lines)
-		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines,
-				   in.first_bad_line);
-	if (in.crowded)
-		cairn_profile_warn(profile, "%s: its stacks are too deep for so many threads or objects; some were not told apart",
-				   reader->name);
-	if (in.uncounted)
-		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
-	profile->cut = cut;
-	if (cut)
-		cairn_profile_warn(profile,
-				   "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named",
-				   reader->name);
-	if (has_trailer && !trailer.complete)
-		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing",
-				   reader->name);
+	warn_of_damage(&in, trailer);
 	if (!chosen)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {

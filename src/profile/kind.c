@@ -11,6 +11,7 @@ enum cairn_value_kind cairn_value_kind(struct cairn_bytes type)
 		enum cairn_value_kind kind;
 	} known[] = {{"inuse_space", CAIRN_VALUE_LIVE_BYTES},
 		     {"inuse_objects", CAIRN_VALUE_LIVE_OBJECTS},
+		     {"inuse_usable", CAIRN_VALUE_LIVE_USABLE},
 		     {"alloc_space", CAIRN_VALUE_ALLOCATED_BYTES},
 		     {"alloc_objects", CAIRN_VALUE_ALLOCATED_OBJECTS}};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)

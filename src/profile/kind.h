@@ -10,6 +10,7 @@ enum cairn_value_kind {
 	CAIRN_VALUE_OTHER,
 	CAIRN_VALUE_LIVE_BYTES,        /* inuse_space */
 	CAIRN_VALUE_LIVE_OBJECTS,      /* inuse_objects */
+	CAIRN_VALUE_LIVE_USABLE,       /* inuse_usable: the bytes of live objects with those that the allocator gave beyond the requested */
 	CAIRN_VALUE_ALLOCATED_BYTES,   /* alloc_space: freed or not */
 	CAIRN_VALUE_ALLOCATED_OBJECTS, /* alloc_objects */
 };
@@ -21,6 +22,12 @@ enum cairn_value_kind cairn_profile_value_kind(const struct cairn_profile *profi
 static inline bool cairn_value_is_live(enum cairn_value_kind kind)
 {
 	return kind == CAIRN_VALUE_LIVE_BYTES || kind == CAIRN_VALUE_LIVE_OBJECTS;
+}
+
+/* Whether a value says what is live at the time of the dump, by any measure; others count since the start or tell of another time. */
+static inline bool cairn_value_is_current(enum cairn_value_kind kind)
+{
+	return cairn_value_is_live(kind) || kind == CAIRN_VALUE_LIVE_USABLE;
 }
 
 static inline bool cairn_value_is_allocated(enum cairn_value_kind kind)

@@ -90,7 +90,8 @@ bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped)
 {
 	struct cairn_bytes line;
 	bool complete;
-	uint64_t *const numbers[] = {&mapped->stack, &mapped->bytes, &mapped->thread, &mapped->age_us};
+	uint64_t thread, age_us; /* not used */
+	uint64_t *const numbers[] = {&mapped->stack, &mapped->bytes, &thread, &age_us};
 	while (cairn_text_line(rest, &line, &complete)) {
 		if (!complete || !cairn_text_take(&line, "# cairn mapping ") ||
 		    !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))

@@ -51,7 +51,7 @@ enum cairn_mapped_kind {
 };
 
 struct cairn_mapped {
-	uint64_t stack, bytes, thread, age_us;
+	uint64_t stack, bytes;
 	enum cairn_mapped_kind kind;
 	bool has_resident;
 	uint64_t resident; /* the resident part of BYTES */

@@ -280,7 +280,7 @@ uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const cha
 	return CAIRN_NONE;
 }
 
-static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
+bool cairn_profile_in_bytes(const struct cairn_profile *profile, uint32_t value)
 {
 	return strcmp(cairn_profile_string(profile, profile->value_types[value].unit), "bytes") == 0;
 }
@@ -313,7 +313,7 @@ double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value,
 		return value == profile->default_value ? profile->period : 1;
 	if (!(partner > 0))
 		return 0;
-	bool in_bytes = is_in_bytes(profile, value);
+	bool in_bytes = cairn_profile_in_bytes(profile, value);
 	double mean = in_bytes ? amount / partner : partner / amount;
 	return (in_bytes ? mean : 1) * cairn_sample_weight(profile->period, mean);
 }
@@ -323,7 +323,7 @@ double cairn_profile_unit(const struct cairn_profile *profile, uint32_t value, d
 	double weight = cairn_profile_weight(profile, value, amount, partner);
 	if (profile->kind == CAIRN_PROFILE_CPU)
 		return weight;
-	bool in_bytes = is_in_bytes(profile, value);
+	bool in_bytes = cairn_profile_in_bytes(profile, value);
 	return weight + (in_bytes ? (amount > 0 && partner > 0 ? amount / partner : 0) : 1);
 }
 

@@ -260,6 +260,9 @@ uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const st
 /* The index of the value type called NAME ("inuse_space"), or CAIRN_NONE. */
 uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name);
 
+/* Whether VALUE counts bytes, by its unit. */
+bool cairn_profile_in_bytes(const struct cairn_profile *profile, uint32_t value);
+
 /* The counterpart of VALUE: the objects for bytes, or the bytes for objects; CAIRN_NONE if there is none. */
 uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value);
 

@@ -14,11 +14,6 @@
  * larger variance than objects of its mean size; above it, a mixture of objects of that size and of huge ones has. */
 static const double widest_size = 1.593624, widest_variance = 0.647610;
 
-static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
-{
-	return strcmp(cairn_profile_string(profile, profile->value_types[value].unit), "bytes") == 0;
-}
-
 /* A few samples of one size do not prove that all objects of the line have that size: smaller objects, for which one sample stands for
  * many, may have been missed. If a third of the samples were of another size, the probability that eight samples show none of them is 4 %.
  * Objects of several periods are hardly ever missed. */
@@ -34,7 +29,7 @@ struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profil
 	struct cairn_spread spread = cairn_spread_of(amount, cairn_profile_weight(profile, value, amount, partner));
 	if (profile->kind != CAIRN_PROFILE_HEAP || profile->unsampling != CAIRN_UNSAMPLE_POISSON || !(amount > 0) || !(partner > 0))
 		return spread;
-	bool in_bytes = is_in_bytes(profile, value);
+	bool in_bytes = cairn_profile_in_bytes(profile, value);
 	double size = in_bytes ? amount / partner : partner / amount;
 	bool of_jemalloc = strncmp(profile->format, "jemalloc", strlen("jemalloc")) == 0;
 	bool equal = cairn_sizes_equal(size) && (!of_jemalloc || cairn_size_is_class(size));

@@ -33,11 +33,11 @@ static uint64_t count_lifetimes(const struct cairn_freed *freed)
 	return count;
 }
 
-/* The lifetime that a share PART of the samples of FREED did not reach, in seconds. Within a class of the histogram, lifetimes are assumed
- * to be spread evenly on a logarithmic scale. */
-static double quantile(const struct cairn_freed *freed, double part)
+/* The lifetime that half of the samples of FREED did not reach, in seconds. Within a class of the histogram, lifetimes are assumed to be
+ * spread evenly on a logarithmic scale. */
+static double median_lifetime(const struct cairn_freed *freed)
 {
-	double wanted = part * (double)count_lifetimes(freed), before = 0;
+	double wanted = (double)count_lifetimes(freed) / 2, before = 0;
 	for (int i = 0; i < CAIRN_LIFETIMES; i++) {
 		double here = (double)freed->lifetimes[i];
 		if (here > 0 && before + here >= wanted)
@@ -146,7 +146,7 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 		snprintf(objects, sizeof objects, "%.1f", (double)freed->objects / seconds);
 	size_t start = out->length;
 	cairn_buffer_format(out, "%11s%s %12s %12s %6.1f%% %12.1f%%  ", rate, seconds > 0 ? "/s" : "  ", objects,
-			    lifetime(quantile(freed, 0.5), median, sizeof median), 100 * share_below(freed, 1e-3),
+			    lifetime(median_lifetime(freed), median, sizeof median), 100 * share_below(freed, 1e-3),
 			    100 * elsewhere(freed));
 	int indent = (int)(out->length - start);
 	cairn_utf8_show(out, name_of(view, row, 0));
@@ -183,7 +183,7 @@ static void write_row_json(const struct cairn_view *view, const struct row *row,
 	cairn_json_number(json, "bytes", (double)row->freed.bytes);
 	cairn_json_number(json, "objects", (double)row->freed.objects);
 	cairn_json_number(json, "samples", (double)row->freed.samples);
-	cairn_json_number(json, "median_seconds", quantile(&row->freed, 0.5));
+	cairn_json_number(json, "median_seconds", median_lifetime(&row->freed));
 	cairn_json_number(json, "within_1ms", share_below(&row->freed, 1e-3));
 	cairn_json_number(json, "other_thread", elsewhere(&row->freed));
 	cairn_json_open(json, "stack", '[');

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "report/head.h"
-#include "report/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@ struct matcher {
 	unsigned char *strings; /* by string of the profile: untried, no or yes */
 	unsigned char *entries; /* by entry, the same */
 	bool matched; /* there was any match */
-	bool cut;     /* there were, but only in frames that no stack shows */
+	bool cut;     /* there were in the stacks, but only in frames that are not shown */
 };
 
 static bool matcher_start(struct matcher *matcher, const struct cairn_view *view, const char *option, const char *text,
@@ -120,8 +120,8 @@ static unsigned char *judge_slots(struct cairn_view *view, struct matcher *focus
 }
 
 /* Whether the frames that the view shows of a stack pass: those of the allocator at its end, which cairn_view_stack cuts off, are not
- * looked at, unless there are no others. */
-static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts)
+ * looked at, unless there are no others. Sets *CUT_FOCUSED if one of these is focused. */
+static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts, bool *cut_focused)
 {
 	const struct cairn_sample *at = &view->profile->samples[sample];
 	size_t count = 0;
@@ -132,6 +132,7 @@ static bool stack_passes(const struct cairn_view *view, uint32_t sample, const u
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++)
 			if (cairn_allocator_cuts(view->slots[slot].allocator, count)) {
 				cut = verdicts[slot];
+				*cut_focused |= seen[focused] || cut == focused;
 				count = seen[focused] = seen[ignored] = 0;
 			} else {
 				seen[verdicts[slot]] = true;
@@ -145,14 +146,15 @@ static bool stack_passes(const struct cairn_view *view, uint32_t sample, const u
 static void keep_stacks(struct cairn_view *view, struct matcher *focus, struct matcher *ignore)
 {
 	size_t kept = 0;
+	bool cut_focused = false;
 	if (!focus->pattern && !ignore->pattern)
 		return;
 	unsigned char *verdicts = judge_slots(view, focus, ignore);
 	for (size_t i = 0; i < view->sample_count; i++)
-		if (stack_passes(view, view->samples[i], verdicts))
+		if (stack_passes(view, view->samples[i], verdicts, &cut_focused))
 			view->samples[kept++] = view->samples[i];
 	view->sample_count = kept;
-	focus->cut = kept == 0 && focus->matched && !ignore->pattern;
+	focus->cut = kept == 0 && cut_focused && !ignore->pattern;
 	free(verdicts);
 }
 

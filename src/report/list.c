@@ -50,7 +50,7 @@ static void make_routines(struct cairn_list *list, struct cairn_view *view)
 							    .first = i};
 		struct cairn_list_routine *routine = &list->routines[list->routine_count - 1];
 		routine->count++;
-		groups[entry] = list->lines[i].routine = (uint32_t)(list->routine_count - 1);
+		groups[entry] = (uint32_t)(list->routine_count - 1);
 	}
 	struct cairn_top_row *rows = cairn_array_zero(list->routine_count, sizeof *rows);
 	cairn_top_groups(view, groups, list->routine_count, rows);
@@ -69,7 +69,7 @@ bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const str
 		const struct cairn_top_row *row = &top.rows[i];
 		const struct cairn_entry *entry = &view->entries[row->entry];
 		if (cairn_view_match(view, entry->function, pattern))
-			list->lines[list->line_count++] = (struct cairn_list_line){*row, entry->line, 0};
+			list->lines[list->line_count++] = (struct cairn_list_line){*row, entry->line};
 	}
 	cairn_top_free(&top);
 	qsort_r(list->lines, list->line_count, sizeof *list->lines, compare_lines, view);

@@ -12,7 +12,6 @@ struct cairn_list {
 	struct cairn_list_line {
 		struct cairn_top_row row;
 		uint32_t line; /* 0 when not known */
-		uint32_t routine; /* in `routines` */
 	} *lines; /* grouped by routine, in order */
 	size_t line_count;
 	struct cairn_list_routine {
@@ -28,8 +27,7 @@ struct cairn_list {
 bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const struct cairn_pattern *pattern);
 void cairn_list_free(struct cairn_list *list);
 
-/* SEARCH says where source files are. If a file is missing, or newer than the program, a note appears
- * in its place. */
+/* SEARCH says where source files are. If a file is missing, or newer than the program, a note appears in its place. */
 void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
 		     const struct cairn_shape *shape, struct cairn_buffer *out);
 /* Adds the member "routines". */

@@ -64,7 +64,6 @@ static void close_assembly(struct assembly *assembly)
 
 struct lookup {
 	const struct assembly *assembly;
-	const char *name, *file;
 	uint32_t line; /* 0 for every instruction of the routine */
 	struct cairn_buffer *out;
 };
@@ -88,7 +87,7 @@ static void add_instruction(void *context, const struct cairn_disasm_instruction
 /* Writes the instructions of routine NAME in FILE as text: those of LINE, or all if it is 0. */
 static void add_instructions(struct assembly *assembly, const char *name, const char *file, uint32_t line, struct cairn_buffer *out)
 {
-	struct lookup lookup = {assembly, name, file, line, out};
+	struct lookup lookup = {assembly, line, out};
 	struct cairn_error error;
 	for (size_t r = 0; assembly->there && r < assembly->disasm.routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &assembly->disasm.routines[r];

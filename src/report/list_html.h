@@ -6,8 +6,8 @@
 #include "report/disasm.h"
 #include "report/list.h"
 
-/* Appends the page. LIST belongs to VIEW, which is by lines; SEARCH lists the folders with sources. FIND says where the programs may be;
- * their instructions are shown if objdump is installed and can read them. */
+/* Appends the page. LIST belongs to VIEW, which is by lines, and WANTED is the pattern it was made with; SEARCH says where source files
+ * are, FIND where the programs may be. Their instructions are shown if objdump is installed and can read them. */
 void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const struct cairn_source_search *search,
 		     const struct cairn_find_options *find, struct cairn_buffer *out);
 

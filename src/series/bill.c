@@ -285,10 +285,9 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	if (facts->smaps.huge) {
 		/* A huge page is resident as a whole: it includes memory beside touched memory that was returned, or not yet used for
 		 * metadata. */
-		uint64_t metadata = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
 		bill->lines[CAIRN_BILL_RETAINED] = least_of(surplus - other, facts->retained);
 		surplus -= other + bill->lines[CAIRN_BILL_RETAINED];
-		bill->lines[CAIRN_BILL_METADATA] += least_of(surplus, less(metadata, bill->lines[CAIRN_BILL_METADATA]));
+		bill->lines[CAIRN_BILL_METADATA] += least_of(surplus, less(tables, bill->lines[CAIRN_BILL_METADATA]));
 	}
 	bill->retained = less(facts->retained, bill->lines[CAIRN_BILL_RETAINED]);
 }

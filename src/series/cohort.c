@@ -237,12 +237,6 @@ static struct cairn_trend judge_index(struct cairn_cohort_judge *judge, const st
 	return trend;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double one = *(const double *)a, other = *(const double *)b;
-	return (one > other) - (one < other);
-}
-
 /* The mean of each quarter of COUNT values, plus LEVEL. */
 static void quarters_of(const double *values, size_t count, double level, double quarters[4])
 {
@@ -288,7 +282,7 @@ static void find_load(struct cairn_cohort_judge *judge, const struct peer *peers
 		for (size_t p = 0; p < count; p++)
 			if (peers[p].movement >= alike * judge->usual && peers[p].movement <= judge->usual / alike)
 				courses[found++] = peers[p].course[i];
-		qsort(courses, found, sizeof *courses, compare_doubles);
+		qsort(courses, found, sizeof *courses, cairn_law_compare);
 		judge->load[i] = (courses[found / 2] + courses[(found - 1) / 2]) / 2;
 	}
 }

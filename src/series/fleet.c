@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/time.h"
+#include "series/law.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -187,16 +188,10 @@ double cairn_fleet_tail(size_t total, size_t count, double chance)
 	return fmin(1, sum);
 }
 
-static int compare_chances(const void *a, const void *b)
-{
-	const double *one = a, *other = b;
-	return (*one > *other) - (*one < *other);
-}
-
 /* The median of COUNT values. Sorts them. */
 static double median_of(double *values, size_t count)
 {
-	qsort(values, count, sizeof *values, compare_chances);
+	qsort(values, count, sizeof *values, cairn_law_compare);
 	return values[count / 2];
 }
 
@@ -256,7 +251,7 @@ static double chance_of(const struct cairn_fleet_record *records, size_t count, 
 		if (records[i].verdict == CAIRN_GROWING &&
 		    (i == 0 || records[i].instance != records[i - 1].instance)) /* each instance counts once */
 			chances[growing++] = records[i].chance;
-	qsort(chances, growing, sizeof *chances, compare_chances);
+	qsort(chances, growing, sizeof *chances, cairn_law_compare);
 	for (size_t i = 0; i < growing; i++)
 		best = fmin(best, cairn_fleet_tail(total, i + 1, chances[i]));
 	free(chances);

@@ -79,3 +79,9 @@ double cairn_law_coin_above(double tosses, double hits)
 		return 1;
 	return hits > tosses ? 0 : beta_below(hits, tosses - hits + 1, 0.5);
 }
+
+int cairn_law_compare(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+	return (one > other) - (one < other);
+}

@@ -15,4 +15,7 @@ double cairn_law_student_quantile(double chance, double freedom);
 /* The probability of HITS or more heads in TOSSES of a fair coin; both may be fractions. */
 double cairn_law_coin_above(double tosses, double hits);
 
+/* For qsort: sorts doubles, the smallest first. */
+int cairn_law_compare(const void *a, const void *b);
+
 #endif

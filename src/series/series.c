@@ -32,8 +32,7 @@ static void take_process(struct cairn_series *series, const struct cairn_profile
 static bool is_unsure(const struct cairn_profile *part, uint32_t value, double amount, double partner)
 {
 	static const double small_share = 1 / 64.0;
-	const char *unit = cairn_profile_string(part, part->value_types[value].unit);
-	double size = strcmp(unit, "bytes") == 0 ? amount / partner : partner / amount;
+	double size = cairn_profile_in_bytes(part, value) ? amount / partner : partner / amount;
 	if (part->kind != CAIRN_PROFILE_HEAP)
 		return false;
 	return !(amount > 0) || !(partner > 0) || (!cairn_sizes_equal(size) && !(size < small_share * part->period));

@@ -169,7 +169,7 @@ struct summary {
 	size_t best[class_count]; /* the likeliest course of each class */
 };
 
-static double fitted_last(const struct path *path)
+static double last_value(const struct path *path)
 {
 	return path->values[path->courses->count - 1];
 }
@@ -181,7 +181,7 @@ static double level_of(const struct path *path, const struct cairn_course *cours
 	size_t last = courses->count - 1, start = last;
 	while (start > 0 && courses->run[start - 1] == courses->run[last])
 		start--;
-	return fitted_last(path) + height * exp(-(courses->hours[last] - courses->hours[start]) / course->hours);
+	return last_value(path) + height * exp(-(courses->hours[last] - courses->hours[start]) / course->hours);
 }
 
 static struct summary sum_up(const struct path *path)
@@ -213,7 +213,7 @@ static struct summary sum_up(const struct path *path)
 				blend_add(&summary.shrinking, weight, rate, deviation);
 			if (rate > 0 && (course->kind == CAIRN_COURSE_FILLING || course->kind == CAIRN_COURSE_SLOW))
 				blend_add(&summary.level, weight, level_of(path, course, rate),
-					  deviation * (level_of(path, course, 1) - fitted_last(path)));
+					  deviation * (level_of(path, course, 1) - last_value(path)));
 			if (course->kind == CAIRN_COURSE_LINE)
 				blend_add(&summary.slope, weight, rate, deviation);
 		}
@@ -506,7 +506,7 @@ static void judge_resting(struct cairn_trend *trend, const struct path *path, co
 
 static void set_level(struct cairn_trend *trend, const struct path *path, const struct summary *summary)
 {
-	double now = fitted_last(path), deviation = hypot(blend_deviation(&summary->level), sqrt(fmax(0, now) * path->unit));
+	double now = last_value(path), deviation = hypot(blend_deviation(&summary->level), sqrt(fmax(0, now) * path->unit));
 	trend->level = summary->level.weight > 0 ? blend_mean(&summary->level) : now;
 	trend->level_low = fmax(0, trend->level - sigmas_95 * deviation);
 	trend->level_high = trend->level + sigmas_95 * deviation;
@@ -570,12 +570,6 @@ static size_t last_run_start(const struct cairn_trend_clock *clock)
 	return start;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-	return left < right ? -1 : left > right;
-}
-
 /* The level of the runs before the last one, from FIRST on: the largest median of their second halves. */
 static double earlier_level(const struct cairn_trend_clock *clock, const double *values, size_t first, size_t end)
 {
@@ -585,7 +579,7 @@ static double earlier_level(const struct cairn_trend_clock *clock, const double 
 			;
 		size_t middle = start + (next - start) / 2;
 		memcpy(sorted, values + middle, (next - middle) * sizeof *sorted);
-		qsort(sorted, next - middle, sizeof *sorted, by_value);
+		qsort(sorted, next - middle, sizeof *sorted, cairn_law_compare);
 		level = fmax(level, sorted[(next - middle) / 2]);
 	}
 	return level;

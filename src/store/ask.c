@@ -11,6 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+void cairn_selection_begin(struct cairn_selection *selection, struct cairn_store *store, const char *statement, const char *types,
+			   struct cairn_error *error)
+{
+	selection->rows = cairn_buffer(SIZE_MAX);
+	selection->good = store->engine->select(store->connection, statement, types, &selection->rows, error);
+	selection->row = cairn_cursor(cairn_buffer_bytes(&selection->rows));
+}
+
+bool cairn_selection_next(const struct cairn_selection *selection)
+{
+	return selection->good && !selection->row.failed && cairn_cursor_left(&selection->row) > 0;
+}
+
+bool cairn_selection_end(struct cairn_selection *selection, struct cairn_error *error)
+{
+	cairn_buffer_free(&selection->rows);
+	if (selection->good && selection->row.failed)
+		return cairn_fail(error, "the store's answer ends within a row");
+	return selection->good;
+}
+
 static bool says(const char *wanted, const char *value)
 {
 	return !wanted || strcmp(wanted, value) == 0;
@@ -52,38 +73,34 @@ static bool ask_processes(struct cairn_store *store, const struct cairn_question
 			  struct cairn_map *places, struct cairn_error *error)
 {
 	char statement[400];
-	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
+	struct cairn_cursor *row = &selection.row;
 	uint64_t tenant = cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : ""));
 	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
-	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - 86400 * (int64_t)CAIRN_SECOND_NS;
+	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - CAIRN_DAY_NS;
 	snprintf(statement, sizeof statement,
-		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu "
+		 "SELECT instance, service, version, host, pid, program, start_ns, labels FROM processes%s WHERE tenant = %llu "
 		 "AND used_ns >= %lld",
 		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
-	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
-		struct cairn_bytes service = cairn_row_take_text(&cursor), version = cairn_row_take_text(&cursor);
+	cairn_selection_begin(&selection, store, statement, "ntttntnt", error);
+	while (cairn_selection_next(&selection)) {
+		struct cairn_store_process process = {.instance = cairn_row_take_number(row)};
+		struct cairn_bytes service = cairn_row_take_text(row), version = cairn_row_take_text(row);
 		process.cohort = cairn_store_cohort(tenant, service, version);
 		process.service = cairn_arena_text(&processes->arena, service);
 		process.version = cairn_arena_text(&processes->arena, version);
-		process.host = take_text(&processes->arena, &cursor);
-		process.pid = cairn_row_take_number(&cursor);
-		process.program = take_text(&processes->arena, &cursor);
-		process.build_id = take_text(&processes->arena, &cursor);
-		process.start_ns = (int64_t)cairn_row_take_number(&cursor);
-		process.labels = cairn_bytes_of(take_text(&processes->arena, &cursor));
-		if (cursor.failed)
-			good = cairn_fail(error, "the store's answer ends within a row");
-		else if (is_asked(question, &process)) {
-			*cairn_map_at(places, process.instance) = (uint32_t)processes->count;
-			cairn_array_room(processes->items, processes->count, processes->capacity);
-			processes->items[processes->count++] = process;
-		}
+		process.host = take_text(&processes->arena, row);
+		process.pid = cairn_row_take_number(row);
+		process.program = take_text(&processes->arena, row);
+		process.start_ns = (int64_t)cairn_row_take_number(row);
+		process.labels = cairn_bytes_of(take_text(&processes->arena, row));
+		if (row->failed || !is_asked(question, &process))
+			continue;
+		*cairn_map_at(places, process.instance) = (uint32_t)processes->count;
+		cairn_array_room(processes->items, processes->count, processes->capacity);
+		processes->items[processes->count++] = process;
 	}
-	cairn_buffer_free(&rows);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 static void list_instances(const struct cairn_store_processes *processes, struct cairn_buffer *out)
@@ -137,7 +154,8 @@ static struct cairn_store_point take_point(struct cairn_cursor *rows, struct cai
 static bool ask_points(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		       const struct cairn_map *places, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	bool few = question->last_only || question->slot_ns > 0;
 	cairn_buffer_text(&statement, "SELECT ");
 	if (few)
@@ -158,83 +176,74 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 	if (question->point_most)
 		cairn_buffer_format(&statement, " LIMIT %zu", question->point_most + 1);
 	cairn_buffer_byte(&statement, 0);
-	bool good = store->engine->select(store->connection, statement.data, point_types, &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	for (size_t count = 1; good && cairn_cursor_left(&cursor); count++) {
-		uint64_t instance;
-		struct cairn_store_point point = take_point(&cursor, &processes->arena, &instance);
-		uint32_t place = cairn_map_get(places, instance);
-		if (cursor.failed) {
-			good = cairn_fail(error, "the store's answer ends within a row");
-		} else if (question->point_most && count > question->point_most) {
-			good = cairn_fail_usage(error,
-						"this is about more than %zu snapshots; ask about a shorter time, or fewer instances",
-						question->point_most);
-		} else if (place != CAIRN_NONE) {
-			struct cairn_store_process *process = &processes->items[place];
-			/* Without the latest rows only, one that was put twice may be there twice: both are the same. */
-			if (process->point_count && process->points[process->point_count - 1].time_ns == point.time_ns)
-				continue;
-			cairn_array_room(process->points, process->point_count, process->point_capacity);
-			process->points[process->point_count++] = point;
-		}
-	}
+	cairn_selection_begin(&selection, store, statement.data, point_types, error);
 	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	for (size_t count = 1; cairn_selection_next(&selection); count++) {
+		uint64_t instance;
+		struct cairn_store_point point = take_point(&selection.row, &processes->arena, &instance);
+		uint32_t place = cairn_map_get(places, instance);
+		if (!selection.row.failed && question->point_most && count > question->point_most)
+			selection.good = cairn_fail_usage(
+				error, "this is about more than %zu snapshots; ask about a shorter time, or fewer instances",
+				question->point_most);
+		if (selection.row.failed || !selection.good || place == CAIRN_NONE)
+			continue;
+		struct cairn_store_process *process = &processes->items[place];
+		/* Without the latest rows only, one that was put twice may be there twice: both are the same. */
+		if (process->point_count && process->points[process->point_count - 1].time_ns == point.time_ns)
+			continue;
+		cairn_array_room(process->points, process->point_count, process->point_capacity);
+		process->points[process->point_count++] = point;
+	}
+	return cairn_selection_end(&selection, error);
 }
 
 /* How many points each process has, and when the first was. */
 static bool ask_counts(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		       const struct cairn_map *places, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	cairn_buffer_format(&statement,
 			    "SELECT instance, count(*), min(time_ns) FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
 			    store->engine->latest, (long long)question->from_ns,
 			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
-	bool good = store->engine->select(store->connection, statement.data, "nnn", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		uint64_t instance = cairn_row_take_number(&cursor), count = cairn_row_take_number(&cursor);
-		int64_t first_ns = (int64_t)cairn_row_take_number(&cursor);
-		uint32_t place = cairn_map_get(places, instance);
-		if (cursor.failed) {
-			good = cairn_fail(error, "the store's answer ends within a row");
-		} else if (place != CAIRN_NONE) {
-			processes->items[place].snapshots = (size_t)count;
-			processes->items[place].first_ns = first_ns;
-		}
-	}
+	cairn_selection_begin(&selection, store, statement.data, "nnn", error);
 	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	while (cairn_selection_next(&selection)) {
+		uint64_t instance = cairn_row_take_number(&selection.row), count = cairn_row_take_number(&selection.row);
+		int64_t first_ns = (int64_t)cairn_row_take_number(&selection.row);
+		uint32_t place = cairn_map_get(places, instance);
+		if (selection.row.failed || place == CAIRN_NONE)
+			continue;
+		processes->items[place].snapshots = (size_t)count;
+		processes->items[place].first_ns = first_ns;
+	}
+	return cairn_selection_end(&selection, error);
 }
 
 /* Puts the point of one row each in front of the points of its process. */
 static bool put_earlier(struct cairn_store *store, const char *statement, struct cairn_store_processes *processes,
 			const struct cairn_map *places, struct cairn_error *error)
 {
-	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
-	bool good = store->engine->select(store->connection, statement, point_types, &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
+	struct cairn_selection selection;
+	cairn_selection_begin(&selection, store, statement, point_types, error);
+	while (cairn_selection_next(&selection)) {
 		uint64_t instance;
-		struct cairn_store_point point = take_point(&cursor, &processes->arena, &instance);
+		struct cairn_store_point point = take_point(&selection.row, &processes->arena, &instance);
 		uint32_t place = cairn_map_get(places, instance);
-		struct cairn_store_process *process = place == CAIRN_NONE ? NULL : &processes->items[place];
-		if (cursor.failed) {
-			good = cairn_fail(error, "the store's answer ends within a row");
-		} else if (process && process->point_count > 0 && process->points[0].time_ns > point.time_ns) {
+		if (selection.row.failed || place == CAIRN_NONE)
+			continue;
+		struct cairn_store_process *process = &processes->items[place];
+		if (process->point_count > 0 && process->points[0].time_ns > point.time_ns) {
 			cairn_array_room(process->points, process->point_count, process->point_capacity);
 			memmove(process->points + 1, process->points, process->point_count++ * sizeof *process->points);
 			process->points[0] = point;
 		}
 	}
-	cairn_buffer_free(&rows);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 /* The last point of each process within the day before the question's time. */
@@ -244,7 +253,7 @@ static bool ask_earlier(struct cairn_store *store, const struct cairn_question *
 	enum { at_once = 200 };
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&statement, "SELECT instance, max(time_ns) FROM snapshots WHERE time_ns < %lld AND time_ns >= %lld AND ",
-			    (long long)question->from_ns, (long long)(question->from_ns - 86400 * (int64_t)CAIRN_SECOND_NS));
+			    (long long)question->from_ns, (long long)(question->from_ns - CAIRN_DAY_NS));
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
 	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
@@ -420,7 +429,8 @@ struct stored {
 static bool ask_samples(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
 			struct stored *stored, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	cairn_buffer_format(&statement,
 			    "SELECT time_ns, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s "
 			    "WHERE instance = %llu AND time_ns IN (", store->engine->latest, (unsigned long long)process->instance);
@@ -431,23 +441,19 @@ static bool ask_samples(struct cairn_store *store, const struct cairn_store_proc
 			cairn_buffer_format(&statement, ",%lld", (long long)point->base_ns);
 	}
 	cairn_buffer_format(&statement, ") ORDER BY time_ns, stack%c", 0);
-	bool good = store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		int64_t time_ns = (int64_t)cairn_row_take_number(&cursor);
-		struct cairn_stored_sample sample = cairn_stored_sample_take(&cursor);
-		if (cursor.failed) {
-			good = cairn_fail(error, "the store's answer ends within a row");
+	cairn_selection_begin(&selection, store, statement.data, "nnrrrrr", error);
+	cairn_buffer_free(&statement);
+	while (cairn_selection_next(&selection)) {
+		int64_t time_ns = (int64_t)cairn_row_take_number(&selection.row);
+		struct cairn_stored_sample sample = cairn_stored_sample_take(&selection.row);
+		if (selection.row.failed)
 			break;
-		}
 		cairn_array_room(stored->samples, stored->count, stored->capacity);
 		cairn_array_room(stored->times, stored->count, stored->time_capacity);
 		stored->times[stored->count] = time_ns;
 		stored->samples[stored->count++] = sample;
 	}
-	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 /* The samples of one time, in *FIRST. Returns how many. */

@@ -6,7 +6,6 @@
  * key here: the server keeps a row of each rank, and readers take the one with the lowest.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
-#include "base/time.h"
 #include "base/unpack.h"
 #include "base/url.h"
 #include "http/client.h"
@@ -325,7 +324,7 @@ static bool select_rows(void *handle, const char *statement, const char *types, 
 	return good;
 }
 
-static void heed(void *handle, const atomic_bool *gone)
+static void cancel_when(void *handle, const atomic_bool *gone)
 {
 	struct clickhouse_connection *connection = handle;
 	connection->gone = gone;
@@ -411,7 +410,7 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.insert_into = insert_into,
 	.select = select_rows,
 	.forget = forget,
-	.heed = heed,
+	.cancel_when = cancel_when,
 	.first_start = "argMin(",
 	.last_start = "argMax(",
 	.row_end = ", time_ns)",

@@ -34,7 +34,7 @@ struct cairn_store_engine {
 	 * machine of a cluster. */
 	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
 	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
-	void (*heed)(void *connection, const atomic_bool *gone);
+	void (*cancel_when)(void *connection, const atomic_bool *gone);
 	/* SQL around a column that selects its value from the row with the lowest (`first_start`) or highest (`last_start`) time; `row_end`
 	 * closes it. The statement must also select min(time_ns) or max(time_ns). */
 	const char *first_start, *last_start, *row_end;

@@ -24,13 +24,12 @@ static void list(struct cairn_buffer *out, const char *column, const uint64_t *i
 }
 
 /* Asks STATEMENT, which is freed. */
-static bool ask(struct cairn_store *store, struct cairn_buffer *statement, const char *types, struct cairn_buffer *rows,
+static void ask(struct cairn_selection *selection, struct cairn_store *store, struct cairn_buffer *statement, const char *types,
 		struct cairn_error *error)
 {
 	cairn_buffer_byte(statement, 0);
-	bool good = store->engine->select(store->connection, statement->data, types, rows, error);
+	cairn_selection_begin(selection, store, statement->data, types, error);
 	cairn_buffer_free(statement);
-	return good;
 }
 
 static void list_times(struct cairn_buffer *out, const char *column, const int64_t *items, size_t count)
@@ -58,48 +57,46 @@ static void list_question(struct cairn_buffer *out, const struct cairn_hourly_qu
 
 bool cairn_hourly_size(struct cairn_store *store, const struct cairn_hourly_question *question, size_t *rows, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(1 << 12);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	cairn_buffer_text(&statement, "SELECT count(*)");
 	list_question(&statement, question);
-	bool good = ask(store, &statement, "n", &answer, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
-	*rows = good ? (size_t)cairn_row_take_number(&cursor) : 0;
-	cairn_buffer_free(&answer);
-	return good;
+	ask(&selection, store, &statement, "n", error);
+	*rows = cairn_selection_next(&selection) ? (size_t)cairn_row_take_number(&selection.row) : 0;
+	return cairn_selection_end(&selection, error);
 }
 
 bool cairn_hourly_sums(struct cairn_store *store, const struct cairn_hourly_question *question, struct cairn_hourly_sum **sums,
 		       size_t *count, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
+	struct cairn_cursor *row = &selection.row;
 	size_t capacity = 0;
 	const char *share = question->hours ? "bytes * 1.0 / total" : "bytes";
 	cairn_buffer_format(&statement, "SELECT stack, sum(bytes) * 1.0, sum(%s), sum(%s * %s), max(%s)", share, share, share, share);
 	list_question(&statement, question);
 	cairn_buffer_text(&statement, " GROUP BY stack ORDER BY stack");
-	bool good = ask(store, &statement, "nrrrr", &answer, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
+	ask(&selection, store, &statement, "nrrrr", error);
 	*sums = NULL;
 	*count = 0;
-	while (good && cairn_cursor_left(&cursor)) {
-		struct cairn_hourly_sum sum = {.stack = cairn_row_take_number(&cursor)};
-		sum.bytes = cairn_row_take_real(&cursor);
-		sum.shares = cairn_row_take_real(&cursor);
-		sum.squares = cairn_row_take_real(&cursor);
-		sum.most = cairn_row_take_real(&cursor);
-		if (cursor.failed)
-			good = cairn_fail(error, "the store's answer ends within a row");
+	while (cairn_selection_next(&selection)) {
+		struct cairn_hourly_sum sum = {.stack = cairn_row_take_number(row)};
+		sum.bytes = cairn_row_take_real(row);
+		sum.shares = cairn_row_take_real(row);
+		sum.squares = cairn_row_take_real(row);
+		sum.most = cairn_row_take_real(row);
 		cairn_array_room(*sums, *count, capacity);
 		(*sums)[(*count)++] = sum;
 	}
-	cairn_buffer_free(&answer);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 bool cairn_hourly_rows(struct cairn_store *store, const struct cairn_hourly_question *question,
 		       void (*visit)(void *context, const struct cairn_hourly_row *row), void *context, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), answer = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	if (question->stack_count == 0)
 		return true;
 	cairn_buffer_format(&statement, "SELECT instance, stack, time_ns, bytes * 1.0, %s",
@@ -108,27 +105,23 @@ bool cairn_hourly_rows(struct cairn_store *store, const struct cairn_hourly_ques
 	cairn_buffer_text(&statement, " AND ");
 	/* In samples the stack is of no use for finding rows, and SQLite must not try each of them at each time. */
 	list(&statement, question->hours ? "stack" : "stack + 0", question->stacks, question->stack_count);
-	bool good = ask(store, &statement, "nnnrr", &answer, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&answer));
-	while (good && cairn_cursor_left(&cursor)) {
-		struct cairn_hourly_row row = {.instance = cairn_row_take_number(&cursor)};
-		row.stack = cairn_row_take_number(&cursor);
-		row.time_ns = (int64_t)cairn_row_take_number(&cursor);
-		row.bytes = cairn_row_take_real(&cursor);
-		row.size = cairn_row_take_real(&cursor);
-		if (cursor.failed)
-			good = cairn_fail(error, "the store's answer ends within a row");
-		else
+	ask(&selection, store, &statement, "nnnrr", error);
+	while (cairn_selection_next(&selection)) {
+		struct cairn_hourly_row row = {.instance = cairn_row_take_number(&selection.row)};
+		row.stack = cairn_row_take_number(&selection.row);
+		row.time_ns = (int64_t)cairn_row_take_number(&selection.row);
+		row.bytes = cairn_row_take_real(&selection.row);
+		row.size = cairn_row_take_real(&selection.row);
+		if (!selection.row.failed)
 			visit(context, &row);
 	}
-	cairn_buffer_free(&answer);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 bool cairn_hourly_profile(struct cairn_store *store, const uint64_t *stacks, const double *bytes, size_t count,
 			  struct cairn_profile *profile, struct cairn_error *error)
 {
-	static const struct cairn_store_process nobody = {.service = "", .version = "", .host = "", .program = "", .build_id = ""};
+	static const struct cairn_store_process nobody = {.service = "", .version = "", .host = "", .program = ""};
 	static const struct cairn_store_point never = {.ended = ""};
 	struct cairn_stored_sample *samples = cairn_array_zero(count, sizeof *samples);
 	for (size_t i = 0; i < count; i++) {

@@ -9,31 +9,28 @@ bool cairn_store_unnamed(struct cairn_store *store, uint64_t *after, size_t most
 			 void (*visit)(void *context, const struct cairn_unnamed_frame *frame), void *context, size_t *count,
 			 struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(1000), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(1000);
+	struct cairn_selection selection;
 	/* Rows of earlier versions may have texts of any length, and a page has many rows. */
 	cairn_buffer_format(&statement,
 			    "SELECT frame, substr(build_id, 1, %d), substr(module, 1, %d), place FROM frames "
 			    "WHERE frame > %llu AND names = '' AND build_id <> '' ORDER BY frame LIMIT %zu%c",
 			    CAIRN_STORE_BUILD_ID + 1, CAIRN_STORE_PATH, (unsigned long long)*after, most, 0);
-	bool good = store->engine->select(store->connection, statement.data, "nttn", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	cairn_selection_begin(&selection, store, statement.data, "nttn", error);
+	cairn_buffer_free(&statement);
 	*count = 0;
-	while (good && cairn_cursor_left(&cursor)) {
-		struct cairn_unnamed_frame frame = {.id = cairn_row_take_number(&cursor)};
-		frame.build_id = cairn_row_take_text(&cursor);
-		frame.module = cairn_row_take_text(&cursor);
-		frame.offset = cairn_row_take_number(&cursor);
-		if (cursor.failed) {
-			good = cairn_fail(error, "the store's answer ends within a row");
+	while (cairn_selection_next(&selection)) {
+		struct cairn_unnamed_frame frame = {.id = cairn_row_take_number(&selection.row)};
+		frame.build_id = cairn_row_take_text(&selection.row);
+		frame.module = cairn_row_take_text(&selection.row);
+		frame.offset = cairn_row_take_number(&selection.row);
+		if (selection.row.failed)
 			break;
-		}
 		*after = frame.id;
 		(*count)++;
 		visit(context, &frame);
 	}
-	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 bool cairn_store_put_names(struct cairn_store *store, struct cairn_bytes tenant, const struct cairn_profile *profile, size_t *named,

@@ -38,7 +38,7 @@ enum {
 };
 
 /* `used_ns` is rounded down to the beginning of a week. */
-#define CAIRN_STORE_WEEK_NS (7 * 86400 * (int64_t)CAIRN_SECOND_NS)
+#define CAIRN_STORE_WEEK_NS (7 * CAIRN_DAY_NS)
 
 struct cairn_table {
 	const char *name;

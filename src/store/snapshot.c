@@ -275,12 +275,12 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 }
 
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort, struct cairn_error *error)
+			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
 			       cairn_profile_find_value(profile, "alloc_space"), cairn_profile_find_value(profile, "alloc_objects")};
-	if (!cairn_store_accepts(profile, error))
+	if (!cairn_store_accepts(profile, NULL))
 		return false;
 	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = cairn_snapshot_instance(snapshot);
 	write_samples(snapshot, numbered, tenant, instance, &which, rows);

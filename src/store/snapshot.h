@@ -37,9 +37,9 @@ struct cairn_numbered {
 void cairn_numbered_free(struct cairn_numbered *numbered);
 
 /* Appends the rows of SNAPSHOT, a whole one, to the tables in ROWS, except for frames and stacks that are NUMBERED already; hourly gets
- * none. Stores the number of its cohort in *COHORT. Fails if it is not a profile of live memory with a time. */
+ * none. Stores the number of its cohort in *COHORT. Returns false if cairn_store_accepts refuses it. */
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort, struct cairn_error *error);
+			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort);
 
 /* The stacks and frames that samples refer to; each is fetched from the store once. All zeroes is an empty dictionary. */
 struct cairn_dictionary {

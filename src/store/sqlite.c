@@ -309,7 +309,7 @@ static int is_gone(void *context)
 	return atomic_load(gone);
 }
 
-static void heed(void *handle, const atomic_bool *gone)
+static void cancel_when(void *handle, const atomic_bool *gone)
 {
 	struct sqlite_connection *connection = handle;
 	enum { steps = 10000 }; /* of SQLite's machine: less than a millisecond */
@@ -327,7 +327,7 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.insert_into = insert_into,
 	.select = select_rows,
 	.forget = forget,
-	.heed = heed,
+	.cancel_when = cancel_when,
 	.first_start = "", /* with min() or max(), SQLite takes the other columns from the same row */
 	.last_start = "",
 	.row_end = "",

@@ -77,9 +77,9 @@ void cairn_store_close(struct cairn_store *store)
 	free(store);
 }
 
-void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone)
+void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 {
-	store->engine->heed(store->connection, gone);
+	store->engine->cancel_when(store->connection, gone);
 }
 
 /* Reads the settings. Returns false if the store has no tables. */
@@ -196,13 +196,13 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
  * and processes that no remaining snapshot can refer to. If that fails, it is tried again after an hour. */
 static void forget_old(struct cairn_store *store)
 {
-	const int64_t now = cairn_clock_wall_ns(), hour = 3600 * (int64_t)CAIRN_SECOND_NS, day = 24 * hour;
-	int64_t oldest = store->keep_days < (uint64_t)(now / day) ? now - (int64_t)store->keep_days * day : 0;
-	oldest -= oldest % day;
-	if (!store->keep_days || oldest == store->forgotten_ns || now - store->tried_ns < hour)
+	const int64_t now = cairn_clock_wall_ns();
+	int64_t oldest = store->keep_days < (uint64_t)(now / CAIRN_DAY_NS) ? now - (int64_t)store->keep_days * CAIRN_DAY_NS : 0;
+	oldest -= oldest % CAIRN_DAY_NS;
+	if (!store->keep_days || oldest == store->forgotten_ns || now - store->tried_ns < CAIRN_HOUR_NS)
 		return;
 	/* A clock may be a day ahead (cmd/collect/load.c). */
-	int64_t unused = oldest - CAIRN_STORE_WEEK_NS - day;
+	int64_t unused = oldest - CAIRN_STORE_WEEK_NS - CAIRN_DAY_NS;
 	bool good = true;
 	store->tried_ns = now;
 	for (size_t i = CAIRN_TABLES; good && i-- > 0;)
@@ -236,7 +236,7 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 	for (size_t i = 0; i < count; i++) {
 		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
 		uint64_t cohort;
-		if (cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &cohort, NULL))
+		if (cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &cohort))
 			rows->parts[rows->count++] = (struct cairn_snapshot_part){
 				(rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row, cohort};
 	}
@@ -275,7 +275,7 @@ static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, s
 	}
 	int64_t since = first - CAIRN_STORE_WHOLE_NS, hour = cairn_store_hour_start(first);
 	cairn_buffer_format(statement, ") AND time_ns >= %lld AND time_ns < %lld ORDER BY time_ns%c",
-			    (long long)(hour < since ? hour : since), (long long)cairn_store_hour_start(last + CAIRN_STORE_HOUR_NS), 0);
+			    (long long)(hour < since ? hour : since), (long long)cairn_store_hour_start(last + CAIRN_HOUR_NS), 0);
 }
 
 /* Finds the newest possible base for each of WANTED, and whether its hour has a whole snapshot. Each instance is in WANTED once. */

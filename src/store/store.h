@@ -61,7 +61,7 @@ void cairn_store_select(struct cairn_store *store, struct cairn_store_rows *rows
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error);
 
 /* From now on, what is asked of STORE fails once *GONE is true, since whoever waits for the answer has left; NULL for never. */
-void cairn_store_heed(struct cairn_store *store, const atomic_bool *gone);
+void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone);
 
 struct cairn_store_process;
 
@@ -99,7 +99,7 @@ struct cairn_store_point {
 struct cairn_store_process {
 	uint64_t instance;
 	uint64_t cohort; /* number of the cohort, all instances of this release */
-	const char *service, *version, *host, *program, *build_id;
+	const char *service, *version, *host, *program;
 	struct cairn_bytes labels;
 	uint64_t pid;
 	int64_t start_ns;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t day_ns = 86400 * (int64_t)CAIRN_SECOND_NS;
 static const size_t bases_most_bytes = (size_t)256 << 20, rows_most = 2000000;
 static const double bar = 1.96; /* standard errors: 95 % */
 
@@ -51,7 +50,7 @@ struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows)
 bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const struct cairn_snapshot_row *whole)
 {
 	return whole->time_ns < snapshot->time_ns && snapshot->time_ns - whole->time_ns < CAIRN_STORE_WHOLE_NS &&
-	       whole->time_ns / day_ns == snapshot->time_ns / day_ns && whole->period == snapshot->period &&
+	       whole->time_ns / CAIRN_DAY_NS == snapshot->time_ns / CAIRN_DAY_NS && whole->period == snapshot->period &&
 	       whole->unsampling == snapshot->unsampling && whole->has_allocated == snapshot->has_allocated;
 }
 

@@ -21,7 +21,7 @@
 #include "store/snapshot.h"
 
 /* How long a whole snapshot can be a base, in nanoseconds. */
-#define CAIRN_STORE_WHOLE_NS (600 * (int64_t)CAIRN_SECOND_NS)
+#define CAIRN_STORE_WHOLE_NS (10 * CAIRN_MINUTE_NS)
 
 /* A row of the table snapshots. */
 struct cairn_snapshot_row {
@@ -81,17 +81,15 @@ struct cairn_snapshot_part {
 void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
 			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES]);
 
-#define CAIRN_STORE_HOUR_NS (3600 * (int64_t)CAIRN_SECOND_NS)
-
 /* Whole hours since 1970. */
 static inline int64_t cairn_store_hour(int64_t time_ns)
 {
-	return time_ns / CAIRN_STORE_HOUR_NS;
+	return time_ns / CAIRN_HOUR_NS;
 }
 
 static inline int64_t cairn_store_hour_start(int64_t time_ns)
 {
-	return time_ns - time_ns % CAIRN_STORE_HOUR_NS;
+	return time_ns - time_ns % CAIRN_HOUR_NS;
 }
 
 /* Joins the samples OWN of a snapshot with those of its BASE, both sorted by stack, into OUT, which has room for both. Returns their

@@ -3,7 +3,6 @@
 #include "symbol/allocator.h"
 
 #include "base/path.h"
-#include "symbol/search.h"
 #include "symbol/shorten.h"
 #include "symbol/wrapper.h"
 

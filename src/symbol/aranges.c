@@ -13,8 +13,8 @@ static bool read_pairs(struct cairn_aranges *aranges, const struct cairn_dwarf *
 {
 	bool any = false;
 	while (cairn_cursor_left(in) >= 2 * address_size) {
-		uint64_t low = address_size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
-		uint64_t length = address_size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
+		uint64_t low = cairn_cursor_sized(in, address_size);
+		uint64_t length = cairn_cursor_sized(in, address_size);
 		if (length == 0 || cairn_dwarf_is_tombstone(dwarf, low) || low + length < low)
 			continue;
 		any = true;
@@ -43,7 +43,7 @@ static bool read_set(struct cairn_aranges *aranges, const struct cairn_dwarf *dw
 		return false;
 	set.end = in->at;
 	uint16_t version = cairn_cursor_u16(&set);
-	uint64_t unit = wide ? cairn_cursor_u64(&set) : cairn_cursor_u32(&set);
+	uint64_t unit = cairn_cursor_sized(&set, wide ? 8 : 4);
 	uint8_t address_size = cairn_cursor_u8(&set), segment_size = cairn_cursor_u8(&set);
 	if (set.failed || version != 2 || (address_size != 8 && address_size != 4) || segment_size != 0)
 		return true;

@@ -33,7 +33,7 @@ static bool is_zero_code(const struct cairn_elf *elf)
 
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split)
 {
-	*dwarf = (struct cairn_dwarf){.elf = elf, .layout = elf->layout, .split = split};
+	*dwarf = (struct cairn_dwarf){.elf = elf, .layout = elf->layout};
 	dwarf->zero_is_code = is_zero_code(elf);
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++) {
 		char name[32];

@@ -31,7 +31,6 @@ struct cairn_dwarf {
 	struct cairn_bytes sections[CAIRN_DWARF_SECTIONS];
 	struct cairn_inflate *inflates[CAIRN_DWARF_SECTIONS]; /* NULL if nothing is compressed */
 	uint32_t number;    /* distinguishes the files of one module */
-	bool split;         /* a .dwo, or part of a .dwp */
 	struct cairn_layout layout; /* of the file */
 	bool zero_is_code;  /* otherwise a function at address 0 was removed by the linker */
 };
@@ -80,7 +79,7 @@ enum cairn_dw_tag {
 	DW_TAG_skeleton_unit = 0x4a,
 };
 
-/* The one language that is recognized by name; C's are in unit.c. */
+/* The languages that are recognized by name; C's are in unit.c. */
 enum { DW_LANG_Go = 0x16, DW_LANG_assembler = 0x8001 };
 
 enum cairn_dw_at {

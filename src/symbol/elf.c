@@ -96,7 +96,6 @@ static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct 
 {
 	*section = (struct cairn_elf_section){
 		.name = string_at(names, entry->sh_name),
-		.type = entry->sh_type,
 		.link = entry->sh_link,
 		.flags = entry->sh_flags,
 		.address = entry->sh_addr,

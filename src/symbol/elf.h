@@ -32,7 +32,6 @@ struct cairn_elf_segment {
 
 struct cairn_elf_section {
 	const char *name;
-	uint32_t type;
 	uint32_t link;
 	uint64_t flags;
 	uint64_t address;

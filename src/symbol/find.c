@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/find.h"
 
-#include "base/array.h"
 #include "base/path.h"
 #include "symbol/debuginfod.h"
 #include "symbol/fit.h"

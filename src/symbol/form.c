@@ -4,11 +4,6 @@
 
 #include "symbol/dwarf.h"
 
-static uint64_t read_sized(struct cairn_cursor *in, unsigned size)
-{
-	return size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
-}
-
 static uint64_t read_u24(struct cairn_cursor *in)
 {
 	uint64_t first = cairn_cursor_u16(in), last = cairn_cursor_u8(in);
@@ -34,7 +29,7 @@ struct cairn_value cairn_value_read_form(uint64_t form, struct cairn_encoding en
 {
 	switch (form) {
 	case DW_FORM_addr:
-		return value(CAIRN_VALUE_ADDRESS, read_sized(in, encoding.address_size));
+		return value(CAIRN_VALUE_ADDRESS, cairn_cursor_sized(in, encoding.address_size));
 	case DW_FORM_data1:
 	case DW_FORM_flag:
 		return value(CAIRN_VALUE_NUMBER, cairn_cursor_u8(in));
@@ -51,7 +46,7 @@ struct cairn_value cairn_value_read_form(uint64_t form, struct cairn_encoding en
 	case DW_FORM_flag_present:
 		return value(CAIRN_VALUE_NUMBER, 1);
 	case DW_FORM_sec_offset:
-		return value(CAIRN_VALUE_OFFSET, read_sized(in, encoding.offset_size));
+		return value(CAIRN_VALUE_OFFSET, cairn_cursor_sized(in, encoding.offset_size));
 	case DW_FORM_rnglistx:
 		return value(CAIRN_VALUE_LIST_INDEX, cairn_cursor_uleb(in));
 	case DW_FORM_addrx:
@@ -68,12 +63,12 @@ struct cairn_value cairn_value_read_form(uint64_t form, struct cairn_encoding en
 	case DW_FORM_string:
 		return (struct cairn_value){.kind = CAIRN_VALUE_TEXT, .text = cairn_cursor_text(in).data};
 	case DW_FORM_strp:
-		return value(CAIRN_VALUE_STR, read_sized(in, encoding.offset_size));
+		return value(CAIRN_VALUE_STR, cairn_cursor_sized(in, encoding.offset_size));
 	case DW_FORM_line_strp:
-		return value(CAIRN_VALUE_LINE_STR, read_sized(in, encoding.offset_size));
+		return value(CAIRN_VALUE_LINE_STR, cairn_cursor_sized(in, encoding.offset_size));
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
-		return value(CAIRN_VALUE_ALT_STR, read_sized(in, encoding.offset_size));
+		return value(CAIRN_VALUE_ALT_STR, cairn_cursor_sized(in, encoding.offset_size));
 	case DW_FORM_strx:
 	case DW_FORM_GNU_str_index:
 		return value(CAIRN_VALUE_STR_INDEX, cairn_cursor_uleb(in));
@@ -97,9 +92,9 @@ struct cairn_value cairn_value_read_form(uint64_t form, struct cairn_encoding en
 		return value(CAIRN_VALUE_UNIT_REFERENCE, cairn_cursor_uleb(in));
 	case DW_FORM_ref_addr:
 		return value(CAIRN_VALUE_INFO_REFERENCE,
-			read_sized(in, encoding.version <= 2 ? encoding.address_size : encoding.offset_size));
+			cairn_cursor_sized(in, encoding.version <= 2 ? encoding.address_size : encoding.offset_size));
 	case DW_FORM_GNU_ref_alt:
-		return value(CAIRN_VALUE_ALT_REFERENCE, read_sized(in, encoding.offset_size));
+		return value(CAIRN_VALUE_ALT_REFERENCE, cairn_cursor_sized(in, encoding.offset_size));
 	case DW_FORM_ref_sup4:
 		return value(CAIRN_VALUE_ALT_REFERENCE, cairn_cursor_u32(in));
 	case DW_FORM_ref_sup8:

@@ -120,7 +120,7 @@ bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
 		lines->encoding.address_size = cairn_cursor_u8(&in);
 		cairn_cursor_u8(&in); /* size of segment selectors */
 	}
-	uint64_t header_length = lines->encoding.offset_size == 8 ? cairn_cursor_u64(&in) : cairn_cursor_u32(&in);
+	uint64_t header_length = cairn_cursor_sized(&in, lines->encoding.offset_size);
 	lines->program = in;
 	cairn_cursor_skip(&lines->program, header_length);
 	lines->minimum_instruction = cairn_cursor_u8(&in);

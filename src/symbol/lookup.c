@@ -369,11 +369,20 @@ static const char *name_of(const struct cairn_symbol *symbol)
 	return symbol->count ? symbol->frames[symbol->count - 1].function : NULL;
 }
 
-/* The length of a symbol's name without what linkers and compilers add to it: in the tables of debug files, the symbol's version. GCC
- * marks parts and variants of a function (".cold", ".part.0"), which have the name of the function in DWARF, PLAIN. */
+/* The length of a symbol's name without what linkers and compilers add to it: in the tables of debug files, the symbol's version.
+ * Compilers mark parts and variants of a function (".cold", ".part.0", ".llvm.123"), which have the name of the function in DWARF, PLAIN.
+ * These marks have no capitals, while a name with dots of its own, as Rust has them for "::", ends in a capital E. */
 static size_t bare_length(const char *name, const char *plain)
 {
-	return strcspn(name, plain && strcmp(name, plain) != 0 ? "@." : "@");
+	static const char mark[] = ".abcdefghijklmnopqrstuvwxyz0123456789_";
+	size_t length = strcspn(name, "@");
+	if (!plain || strcmp(name, plain) == 0)
+		return length;
+	size_t start = length;
+	while (start > 0 && memchr(mark, name[start - 1], sizeof mark - 1))
+		start--;
+	const char *dot = memchr(name + start, '.', length - start);
+	return dot ? (size_t)(dot - name) : length;
 }
 
 static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, const struct cairn_symtab_match *match,

@@ -31,7 +31,7 @@ static void start_list(struct cairn_ranges *list, const struct cairn_value *rang
 		cairn_cursor_seek(&list->in, unit->rnglists_base);
 		unsigned size = unit->encoding.offset_size;
 		cairn_cursor_skip(&list->in, ranges->number < UINT32_MAX ? ranges->number * size : UINT64_MAX);
-		uint64_t from_base = size == 8 ? cairn_cursor_u64(&list->in) : cairn_cursor_u32(&list->in);
+		uint64_t from_base = cairn_cursor_sized(&list->in, size);
 		offset = unit->rnglists_base + from_base;
 	}
 	if (!list->in.failed)
@@ -56,7 +56,7 @@ struct cairn_ranges cairn_ranges(const struct cairn_unit *unit, const struct cai
 
 static uint64_t read_address(struct cairn_ranges *list)
 {
-	return list->unit->encoding.address_size == 8 ? cairn_cursor_u64(&list->in) : cairn_cursor_u32(&list->in);
+	return cairn_cursor_sized(&list->in, list->unit->encoding.address_size);
 }
 
 static uint64_t read_indexed(struct cairn_ranges *list)

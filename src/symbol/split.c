@@ -82,7 +82,7 @@ static uint64_t read_at(const struct package_index *index, uint64_t offset, unsi
 {
 	struct cairn_cursor in = cairn_layout_cursor(index->layout, index->bytes);
 	cairn_cursor_seek(&in, offset);
-	return size == 8 ? cairn_cursor_u64(&in) : cairn_cursor_u32(&in);
+	return cairn_cursor_sized(&in, size);
 }
 
 static bool open_index(struct package_index *index, const struct cairn_elf *package)

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/path.h"
 #include "symbol/allocator.h"
-#include "symbol/search.h"
 #include "symbol/symbolize.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 #include <elf.h>
-#include <stdio.h>
+#include <string.h>
 
 /* Ranks the names of one address: with a size before without, a function before an untyped symbol, public before private. Among equals, the
  * name with fewer underscores is the one that people know. */
@@ -130,6 +130,31 @@ static size_t identifier_length(const char *plain)
 	return is_operator && !isalnum(next) && next != '_' && next < 0x80 ? 0 : length;
 }
 
+enum { longest_identifier = 1024 };
+
+/* Whether SYMBOL contains the identifier at the start of PLAIN, LENGTH bytes long, after its length in decimal digits. The digits may
+ * follow an identifier that ends in a digit: _ZN2v13getEv is v1::get. A number that is no length, such as an argument of a template, is
+ * taken for one, too; it only adds places to look at. */
+static bool has_identifier(const char *symbol, const char *plain, size_t length)
+{
+	enum { digits_most = 4 };
+	bool ends[4 * longest_identifier] = {false}; /* where an identifier may end */
+	size_t whole = strlen(symbol);
+	for (size_t at = 1; at < whole; at++) {
+		bool is_inside = isdigit((unsigned char)symbol[at - 1]) && !(at < sizeof ends / sizeof *ends && ends[at]);
+		size_t number = 0, next = at;
+		while (!is_inside && next - at < digits_most && isdigit((unsigned char)symbol[next]))
+			number = number * 10 + (size_t)(symbol[next++] - '0');
+		if (number == 0 || number > whole - next || isdigit((unsigned char)symbol[next]))
+			continue;
+		if (number == length && memcmp(symbol + next, plain, length) == 0)
+			return true;
+		if (next + number < sizeof ends / sizeof *ends)
+			ends[next + number] = true;
+	}
+	return false;
+}
+
 bool cairn_symtab_is_mangled(const char *symbol, const char *plain)
 {
 	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R'))
@@ -138,10 +163,5 @@ bool cairn_symtab_is_mangled(const char *symbol, const char *plain)
 	size_t length = identifier_length(plain);
 	if (length == 0 || strcmp(symbol, plain) == 0)
 		return true;
-	char digits[24];
-	size_t digit_count = (size_t)snprintf(digits, sizeof digits, "%zu", length);
-	for (const char *at = symbol; (at = strstr(at, digits)); at++)
-		if (strncmp(at + digit_count, plain, length) == 0)
-			return true;
-	return false;
+	return length <= longest_identifier && has_identifier(symbol, plain, length);
 }

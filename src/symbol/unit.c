@@ -15,11 +15,6 @@ struct cairn_cursor cairn_unit_cursor(const struct cairn_unit *unit, uint64_t of
 	return in;
 }
 
-static uint64_t read_offset(struct cairn_cursor *in, unsigned size)
-{
-	return size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
-}
-
 /* The fields after the length. */
 static void read_header(struct cairn_unit *unit, struct cairn_cursor *in)
 {
@@ -30,9 +25,9 @@ static void read_header(struct cairn_unit *unit, struct cairn_cursor *in)
 	if (encoding->version >= 5) {
 		unit->type = cairn_cursor_u8(in);
 		encoding->address_size = cairn_cursor_u8(in);
-		unit->abbrev_offset = read_offset(in, encoding->offset_size);
+		unit->abbrev_offset = cairn_cursor_sized(in, encoding->offset_size);
 	} else {
-		unit->abbrev_offset = read_offset(in, encoding->offset_size);
+		unit->abbrev_offset = cairn_cursor_sized(in, encoding->offset_size);
 		encoding->address_size = cairn_cursor_u8(in);
 	}
 	if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile) {
@@ -40,7 +35,7 @@ static void read_header(struct cairn_unit *unit, struct cairn_cursor *in)
 		unit->has_dwo_id = true;
 	} else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type) {
 		cairn_cursor_u64(in);
-		read_offset(in, encoding->offset_size);
+		cairn_cursor_sized(in, encoding->offset_size);
 	}
 	unit->first_entry = cairn_cursor_offset(in);
 }
@@ -183,7 +178,7 @@ static bool read_indexed(const struct cairn_dwarf *dwarf, enum cairn_dwarf_secti
 		return false;
 	struct cairn_cursor in = cairn_dwarf_cursor(dwarf, section);
 	cairn_cursor_seek(&in, base + index * size);
-	*number = read_offset(&in, size);
+	*number = cairn_cursor_sized(&in, size);
 	return true;
 }
 

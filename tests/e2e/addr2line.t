@@ -117,6 +117,22 @@ is "$(grep -c '^(anonymous namespace)::parse(int)$' <<<"$names")" 2 'functions o
 is "$(grep -cx 'main\|from_c' <<<"$names")" 2 'main and extern "C" keep their names'
 cold=$(nm private | awk '$3 ~ /falls.*\.cold/ { print $1 }')
 is "$("$cairn" addr2line -f -C -s -e private "$cold" | head -n 1)" 'falls(int)' 'the cold part of a function has its name'
+# Rust has dots for "::" in the names of implementations; what the compiler adds to a name is still cut off
+copy='_ZN75_$LT$alloc..vec..Vec$LT$T$C$A$GT$$u20$as$u20$core..clone..Clone$GT$8my_clone17h0123456789abcdefE'
+move='_ZN48_$LT$service..Row$u20$as$u20$core..ops..Moved$GT$7my_move17h0123456789abcdefE'
+cat >dots.cc <<C
+#include <cstdlib>
+static int my_clone(int x) asm("$copy");
+static int my_move(int x) asm("$move.llvm.1234567");
+__attribute__((noinline)) static int my_clone(int x) { return x * 3 + rand(); }
+__attribute__((noinline)) static int my_move(int x) { return x * 5 + rand(); }
+int main(int count, char **) { return (my_clone(count) + my_move(count)) & 1; }
+C
+g++ "${flags[@]}" -o dots dots.cc || broken 'g++ could not build the sample'
+# whole NAME: what addr2line prints for the symbol NAME
+whole() { "$cairn" addr2line -f -e dots "$(nm dots | awk -v name="$1" '$3 == name { print $1 }')" | head -n 1; }
+is "$(whole "$copy")" "$copy" 'a name of Rust is whole, with its dots'
+is "$(whole "$move.llvm.1234567")" "$move" 'but for the mark of the compiler'
 g++ "${flags[@]}" -gsplit-dwarf -o split private.cc other.cc && objcopy --only-keep-debug private private.debug &&
 	objcopy --strip-all --add-gnu-debuglink=private.debug private apart || broken 'the samples could not be made'
 is "$("$cairn" addr2line -f -C -e split "${starts[@]}")" "$("$cairn" addr2line -f -C -e private "${starts[@]}")" 'the same with split DWARF'

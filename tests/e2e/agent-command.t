@@ -186,6 +186,9 @@ int main(void)
 	cairn_answer("POST", "/service/jemalloc/prof/enable", NULL, NULL, 0, &reply);
 	printf(" %d %d %.*s", cairn_state(), reply.status, (int)reply.length, (const char *)reply.body);
 	cairn_reply_free(&reply);
+	cairn_answer("POST", "/cairn/detach", NULL, NULL, 0, &reply);
+	printf("\ndetach %d %.*s", reply.status, (int)reply.length, (const char *)reply.body);
+	cairn_reply_free(&reply);
 	char error[256] = "";
 	printf("\nfile %d %s\n", cairn_snapshot_file("never.heap", error, sizeof error), error);
 	printf("descriptor %d %s\n", cairn_snapshot_to(1, error, sizeof error), error);
@@ -194,6 +197,7 @@ C
 $cc -O2 -w -Iinclude "$scratch/without.c" -o "$scratch/without" "$library" -Wl,-rpath,"$build"
 told=$(CAIRN_CONF=engine:jemalloc "$scratch/without")
 like "$told" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
+is "$(grep '^detach' <<<"$told")" "detach 403 only the agent's own socket takes this" "whoever asks through the service's own server cannot detach the agent"
 like "$(grep '^file' <<<"$told")" "file 0 no jemalloc in this process*" "cairn_snapshot_file fails with a sentence"
 like "$(grep '^descriptor' <<<"$told")" "descriptor 0 no jemalloc in this process*" "and so does cairn_snapshot_to"
 cat >"$scratch/many.c" <<'C'

@@ -117,6 +117,32 @@ if [ "$(uname -m)" = x86_64 ] && grep -q 'Seccomp:' /proc/self/status; then
 	like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "and its status"
 	alive $pid "none of which ended it"
 	kill $pid
+
+	# Cairn's engine makes its ledger when it is activated, and in a worker with the first sample; also where no file may be as long as that.
+	$cc -O1 -w -DSYSCALLS="\"$scratch/syscalls.h\"" tests/e2e/sandbox.c -o "$scratch/sandbox-libc"
+	seal() { # FILE-BLOCKS WHETHER-ACTIVE [ARGUMENT]
+		(ulimit -f "$1" && LD_PRELOAD=$library CAIRN_CONF=engine:cairn,period:16K,enable_heap_profiling:$2 exec "$scratch/sandbox-libc" ${3-}) \
+			>"$scratch/sealed.out" 2>&1 &
+		pid=$!
+		children+=($pid)
+		wait_for 60 grep -q "${4-sealed}" "$scratch/sealed.out"
+	}
+	has_live() { ask $1 '/cairn/status?format=text' | grep -q '^live samples: [1-9]'; }
+	for blocks in unlimited 8192; do
+		seal $blocks false
+		holds "files of $blocks blocks: Cairn's engine is activated after that" "$cairn" activate $pid
+		wait_for 30 has_live $pid
+		sampled $pid "and takes samples"
+		alive $pid "which did not end it"
+		kill $pid
+		seal $blocks true after worker
+		worker=$(sed -n 's/^worker //p' "$scratch/sealed.out")
+		children+=($worker)
+		wait_for 30 has_live $worker
+		sampled $worker "so does a worker that is forked after that"
+		alive $worker "and it goes on"
+		kill $worker $pid
+	done
 else
 	skip "a host that kills itself at an unknown system call" "no seccomp here, or another architecture"
 fi

@@ -65,6 +65,31 @@ is "$(curl -s --max-time 2 -o /dev/null -w '%{http_code}' "$url/cairn/status?pid
 is "$(member "$url/cairn/status" pid)" "$parent" "and holds nobody else up"
 kill -CONT $one
 
+# Profiles of two children take a while. There are as many workers, which answer others meanwhile.
+is_profiled() { [ "$(field_of "$1" cpu running)" = true ]; }
+field_of() { curl -s --max-time 20 --unix-socket "$sockets/$1.sock" http://localhost/cairn/status | python3 -c 'import json, sys
+print(str(json.load(sys.stdin)[sys.argv[1]][sys.argv[2]]).lower())' "$2" "$3"; }
+profiles=()
+for process in $one $two; do
+	curl -s --max-time 900 -o /dev/null "$url/pprof/profile?pid=$process&seconds=900" &
+	profiles+=($!)
+done
+children+=("${profiles[@]}")
+wait_for 10 is_profiled $one && wait_for 10 is_profiled $two
+ok $? "two children take a CPU profile each for the port"
+is "$(curl -s --max-time 100 -o "$scratch/body" -w '%{http_code}' "$url/cairn/snapshot")" 200 "meanwhile the port takes a snapshot of its own process"
+is "$(curl -s --max-time 100 -o "$scratch/body" -w '%{http_code}' "$url/cairn/snapshot?pid=$one")" 200 "and passes one on"
+kill -0 "${profiles[@]}"
+ok $? "before the profiles have ended"
+kill "${profiles[@]}"
+wait "${profiles[@]}" 2>/dev/null
+ends_profile() { ! is_profiled $one && ! is_profiled $two; }
+wait_for 10 ends_profile
+ok $? "they end with their clients"
+is "$(curl -s --max-time 100 -o "$scratch/body" -w '%{http_code}' "$url/pprof/profile?pid=$one&seconds=1")" 200 "and one that is waited for comes"
+[ -s "$scratch/body" ]
+ok $? "with something in it"
+
 # The commands that take a tree.
 "$cairn" ps --tree >"$scratch/ps"
 [[ $(awk -v a=$parent -v b=$one -v c=$two -v d=$idle '$1 == a || $1 == b || $1 == c || $1 == d {print $1}' "$scratch/ps" | tr '\n' ' ') == "$parent "* ]]

@@ -38,19 +38,23 @@ done
 
 # A process with a seccomp filter, as in every container with the default profile of Docker or Kubernetes.
 cat >"$scratch/filter.py" <<'P'
-import ctypes, os, struct, sys, time
+import ctypes, os, platform, struct, sys, time
 class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 allow_all = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
 libc, program = ctypes.CDLL(None), Program(1, ctypes.addressof(allow_all))
-if "fork" in sys.argv and os.fork():
-    os.wait()
-    sys.exit()
-libc.prctl(38, 1, 0, 0, 0)
-libc.prctl(22, 2, ctypes.byref(program), 0, 0)
+seccomp, set_filter, all_threads = {"x86_64": 317, "aarch64": 277}[platform.machine()], 1, 1
+for step in sys.argv[1:]:
+    if step == "fork" and os.fork():
+        os.wait()
+        sys.exit()
+    if step in ("filter", "filter-one"):
+        libc.prctl(38, 1, 0, 0, 0)
+        if libc.syscall(seccomp, set_filter, all_threads if step == "filter" else 0, ctypes.byref(program)):
+            sys.exit("no filter")
 time.sleep(1000)
 P
-python3 "$scratch/filter.py" &
+python3 "$scratch/filter.py" filter &
 pid=$!
 children+=("$pid")
 wait_for 10 grep -q '^Seccomp:.2' "/proc/$pid/status"
@@ -60,17 +64,63 @@ timeout 60 "$cairn" watch --attach --filtered --once --folder "$scratch/filtered
 is "$? $(ls "$scratch/filtered" | grep -c 'start.heap$')" "0 1" "and attached to with --filtered"
 end
 
-# In a child that a service forks, the agent waits. Its filter does not keep it from being started: it is there already.
-LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:1G python3 "$scratch/filter.py" fork &
-parent=$!
-children+=("$parent")
-has_child() { pid=$(pgrep -P "$parent") && grep -q '^Seccomp:.2' "/proc/$pid/status"; }
-wait_for 10 has_child
-children+=("$pid")
+# In a child that a service forks, the agent waits. The filters that the parent's agent lives with do not keep it from being started.
+# start_worker STEP...: sets `pid` and `parent`
+start_worker() {
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:1G python3 "$scratch/filter.py" "$@" &
+	parent=$!
+	children+=("$parent")
+	has_child() { pid=$(pgrep -P "$parent") && grep -q '^Seccomp:.2' "/proc/$pid/status"; }
+	wait_for 10 has_child
+	children+=("$pid")
+}
+end_worker() { kill -9 "$pid" "$parent" 2>/dev/null; wait "$parent" 2>/dev/null; }
+start_worker filter fork
 timeout 60 "$cairn" attach --waiting "$pid" >"$scratch/log" 2>&1
-like "$? $(cat "$scratch/log")" "0 $pid: attached*" "a waiting agent is started in a child with a filter"
-kill -9 "$pid" "$parent"
-wait "$parent" 2>/dev/null
+like "$? $(cat "$scratch/log")" "0 $pid: attached*" "a waiting agent is started in a child with the filter of its parent"
+end_worker
+start_worker fork filter
+timeout 60 "$cairn" attach --waiting "$pid" >"$scratch/log" 2>&1
+like "$? $(cat "$scratch/log")" "1 *filters its system calls (seccomp)*--filtered $pid*" "not in one with a filter of its own"
+timeout 60 "$cairn" attach --waiting --filtered "$pid" >"$scratch/log" 2>&1
+like "$? $(cat "$scratch/log")" "0 $pid: attached*" "unless it is known to allow what is needed"
+end_worker
+start_worker filter-one fork
+timeout 60 "$cairn" attach --waiting "$pid" >"$scratch/log" 2>&1
+like "$? $(cat "$scratch/log")" "1 *filters its system calls (seccomp)*" "nor with one that the parent's agent does not live with"
+end_worker
+start_worker filter fork fork filter
+has_worker() { worker=$(pgrep -P "$pid") && grep -q '^Seccomp_filters:.2' "/proc/$worker/status"; }
+wait_for 10 has_worker
+children+=("$worker")
+timeout 60 "$cairn" attach --waiting "$worker" >"$scratch/log" 2>&1
+like "$? $(cat "$scratch/log")" "1 *filters its system calls (seccomp)*" "nor where it has one more, and its parent waits, too"
+kill -9 "$worker"
+end_worker
+
+# One that would end the worker: whoever asks for it is told, and it goes on.
+if [ "$(uname -m)" = x86_64 ]; then
+	printf 'ALLOW(SYS_%s)\n' read write clock_nanosleep restart_syscall mmap munmap >"$scratch/syscalls.h"
+	$cc -O1 -w -DSYSCALLS="\"$scratch/syscalls.h\"" tests/e2e/sandbox.c -o "$scratch/sandbox"
+	port=$(free_port)
+	LD_PRELOAD=$library CAIRN_TOOL=$cairn CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:1G,listen:127.0.0.1:$port \
+		CAIRN_SOCKETS=$sockets "$scratch/sandbox" before >"$scratch/sandbox.out" 2>&1 &
+	parent=$!
+	children+=("$parent")
+	is_sealed() { grep -q sealed "$scratch/sandbox.out" && grep -q worker "$scratch/sandbox.out"; }
+	wait_for 60 is_sealed
+	pid=$(sed -n 's/^worker //p' "$scratch/sandbox.out")
+	children+=("$pid")
+	like "$(timeout 60 "$cairn" status "$pid" 2>&1)" "cairn: process $pid filters its system calls (seccomp)*--filtered $pid" \
+		"a worker with a filter that kills is not started by a command that asks for it"
+	like "$(curl -s --max-time 60 "http://127.0.0.1:$port/cairn/status?pid=$pid")" "process $pid has no agent yet*may not: *--filtered $pid*" \
+		"nor by its parent"
+	is "$(sort "$scratch/sandbox.out")" sealed$'\n'"worker $pid" "and goes on"
+	kill -9 "$pid" "$parent"
+	wait "$parent" 2>/dev/null
+else
+	skip "a worker with a filter that kills" "its list of system calls is that of x86_64"
+fi
 
 # A service that comes, goes and comes again, under a name of its own.
 cp "$scratch/target" "$scratch/cairn-attach-me"

@@ -197,6 +197,7 @@ authorization=(-H 'Authorization: Bearer secret-one')
 collect --tokens "$scratch/tokens"
 is "$(status "$url/metrics")" 401 'with tokens, nobody without one'
 is "$(status -H 'Authorization: Bearer secret-on' "$url/metrics")" 401 'nor with a part of one'
+is "$(status -H 'Authorization: BEARER secret-one' "$url/metrics")" 200 'the scheme is accepted in any case'
 send only-a 1 "$last"
 wait_for 60 emptied
 is "$(fleet services --tenant tenant-a --json | field 'sum(s["instances"] for s in r["services"])')" 1 'a tenant sees its own'

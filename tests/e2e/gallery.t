@@ -52,4 +52,12 @@ like "$? $(cat "$scratch/error")" '1 *no heap dump in this folder*' 'an empty fo
 is "$?" 2 'no folder is a wrong use'
 "$cairn" gallery --base tests/fixtures/small.heap "$scratch/odd" 2>"$scratch/error" >/dev/null
 like "$? $(cat "$scratch/error")" '2 *compares each dump with the previous one*' 'a base is refused: each dump is compared with the one before'
+"$cairn" gallery --tree "$scratch/odd" 2>"$scratch/error" >/dev/null
+like "$? $(cat "$scratch/error")" "2 *compares each dump with the previous one*--tree work with 'cairn flame'" 'and so is a tree of processes'
+is "$("$cairn" gallery --help | grep -cE '^ *--(base|normalize|sum|tree)')" 0 '--help lists none of these'
+mkdir "$scratch/two" && cp tests/fixtures/small.heap "$scratch/two/api.1.0.i0.heap" && cp tests/fixtures/small.heap "$scratch/two/web.2.0.i0.heap"
+"$cairn" gallery --service web "$scratch/two" >/dev/null 2>&1
+is "$? $(ls "$scratch/two/flamegraphs" | paste -sd' ')" '0 index.html web.2.0.i0.collapse web.2.0.i0.svg' 'of several services, --service draws one'
+"$cairn" gallery --service none "$scratch/two" >/dev/null 2>"$scratch/error"
+like "$? $(cat "$scratch/error")" '1 *no dump is of service none; there are dumps of *' 'one that is not there is said'
 done_testing

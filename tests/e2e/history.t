@@ -106,6 +106,14 @@ is "$? $(cat "$scratch/err")" "2 cairn: only a history has a text form; name a f
 : >"$scratch/empty.heap"
 "$cairn" timeline --format text "$scratch/empty.heap" >/dev/null 2>"$scratch/err"
 like "$? $(cat "$scratch/err")" "1 cairn: $scratch/empty.heap: it is empty*" "and of an empty one that is said"
+mkdir "$scratch/none"
+for source in missing.heap none; do
+	"$cairn" timeline --format text "$scratch/$source" >/dev/null 2>"$scratch/err"
+	text="$? $(cat "$scratch/err")"
+	"$cairn" timeline --format svg "$scratch/$source" >/dev/null 2>"$scratch/err"
+	is "$text" "$? $(cat "$scratch/err")" "$source: the reason is the same as for a picture"
+	like "$text" "1 cairn: $scratch/$source*" "and names it"
+done
 holds "the dump of a last moment has the same" rows "$scratch/kept.json" 3
 like "$(cat "$scratch/kept.json")" '*"ended":"killed by signal 9 (Killed)"*' "and says how the process ended"
 first=$(ls "$scratch/kept"/*.heap | grep -v last | head -n 1)

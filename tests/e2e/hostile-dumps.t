@@ -21,6 +21,10 @@ dump("unloaded", one, "# cairn trailer 1\n" + "".join(f"# cairn unloaded {2 * n:
 # A deep stack that is counted again and again, by itself and by thread
 dump("counted", stack(200000, "t*:1:1[0:0]\n" * 50000), "")
 dump("threads", stack(200000, "t*:1:1[0:0]\n" + "".join(f"t{n}:1:1[0:0]\n" for n in range(1, 50001))), "")
+# The same with lines about this stack and another in turn, which are not in the order of the stacks
+thread = "t*:1:1[0:0]\nt1:1:1[0:0]\n"
+dump("turns", stack(1, thread) + stack(30000, thread), "\n# cairn section samples 1\n# cairn live 0 1000 24 1 1 5000000 0\n# cairn live 1 2000 24 1 1 5000000 0\n" +
+     "# cairn peak 1 1 1 1\n# cairn peak 0 1 1 1\n" * 30000 + "# cairn freed 1 1 1 1 0\n# cairn freed 0 1 1 1 0\n" * 30000)
 # A long path that very many lines refer to
 dump("paths", one, "x=/" + "a" * 4000 + "\n" + "".join(f"{2 * n:x}-{2 * n + 1:x}:$x{n}\n" for n in range(8, 250000)))
 P
@@ -41,6 +45,7 @@ read_it counted top
 like "$(cat err)" '*49999 lines could not be read*' 'a stack has one line with its sum'
 read_it threads tags
 like "$(cat err)" '*too deep for so many threads*' 'threads that would need too much are not told apart'
+read_it turns html
 read_it paths top
 like "$(cat err)" '*definitions in its memory map stand for too much*' 'paths are left as they are'
 cd "$root" || exit 1

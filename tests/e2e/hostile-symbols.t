@@ -65,6 +65,9 @@ for kind in shared-table back-and-forth endless-files underscores long-symbols l
 	(ulimit -v 4000000; [ $kind != descriptors ] || ulimit -t 60; exec timeout 600 "$cairn" addr2line -f -i -C -e "$scratch/hostile/$kind" <"$scratch/hostile/addresses" >"$scratch/out" 2>"$scratch/err")
 	is "$?: $(wc -l <"$scratch/out")" '0: 24002' "$kind: an answer for every address"
 done
+(ulimit -v 4000000 -t 60; exec "$cairn" addr2line -e "$scratch/hostile/ones" <"$scratch/hostile/addresses" >"$scratch/out" 2>"$scratch/err")
+is "$?: $(wc -l <"$scratch/out")" '0: 12001' 'ones: an answer for every address'
+is "$("$cairn" addr2line -f -e "$scratch/hostile/ones" 1000 | head -n 1 | tail -c 3)" 12 'with the name that DWARF has'
 
 # Where the debug information says that more of it lies, there may be a pipe, which nobody writes to, or a device without an end.
 for place in pipe device; do

@@ -54,4 +54,10 @@ is $? 1 'one dump that knows no ages is not enough'
 like "$(cat "$scratch/err")" '*1 usable dump, but at least 3 are needed*' 'which is said'
 "$cairn" leaks --older 1ms "$scratch/leak.heap" >/dev/null 2>"$scratch/err"
 is $? 1 'a part of one dump by age says nothing of ages'
+# Ages are of live memory: slack and the like need several dumps.
+for value in --slack --peak --fragmentation '--mappings all'; do
+	"$cairn" leaks $value "$scratch/leak.heap" >"$scratch/out" 2>"$scratch/err"
+	like "$? $(cat "$scratch/err")" '1 *1 usable dump, but at least 3 are needed*' "${value%% *}: ages say nothing of it"
+	is "$(cat "$scratch/out")" '' 'and there is no verdict'
+done
 done_testing

@@ -104,6 +104,18 @@ elf(folder + "split-in-itself", [
     (".debug_abbrev.dwo", CODE, 0, 0, parts),
 ])
 
+# a name in DWARF that looks like the one of its symbol wherever one begins to compare them
+abbrev = bytes([1, 0x11, 1, 0x13, 0xB, 0, 0, 2, 0x2E, 0, 0x11, 1, 0x12, 6, 3, 8, 0, 0, 0])
+ones = b"1" * 65000
+function = b"\2" + struct.pack("<QI", BASE, SIZE) + ones[:11110] + b"2\0"
+elf(folder + "ones", [
+    text,
+    (".debug_info", CODE, 0, 0, unit(b"\1\4" + function + b"\0")),
+    (".debug_abbrev", CODE, 0, 0, abbrev),
+    (".symtab", SYMBOLS, 0, 5, bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, BASE, SIZE)),
+    (".strtab", STRINGS, 0, 0, b"\0_Z" + ones + b"\0"),
+])
+
 # 64-bit PowerPC: a million functions without a size, whose descriptor points nowhere, and very many sections to look for that in
 descriptors = struct.pack("<QQQ", 2 * SIZE, 0, 0)
 functions = struct.pack("<IBBHQQ", 1, 0x12, 0, 4, 4 * SIZE, 0) * 1000000

@@ -58,4 +58,42 @@ printf 'heap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x1 0x2\n  t*: 1: 100 [0: 0]\n\nM
 "$cairn" top --mappings all "$scratch/jemalloc.heap" >/dev/null 2>"$scratch/err"
 is $? 1 "and a dump that does not know them"
 like "$(cat "$scratch/err")" "*has no mappings by the service itself*" "with the reason"
+
+# Ranges that go while nobody sees it. What a reset leaves is still there.
+cat >"$scratch/unseen.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+enum { size = 64 << 20 };
+static bool control(const char *name) { return ((bool (*)(char *, size_t))dlsym(RTLD_DEFAULT, name))(NULL, 0); }
+static bool reset(void) { return ((bool (*)(uint64_t, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_reset"))(0, NULL, 0); }
+int main(int argc, char **argv)
+{
+	char *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool good = true;
+	memset(mapped, 1, size);
+	if (strcmp(argv[1], "reset") == 0) {
+		good = reset();
+	} else if (strcmp(argv[1], "deactivate") == 0) {
+		good = control("cairn_deactivate") && reset();
+		munmap(mapped, size);
+		good = good && control("cairn_activate");
+	} else {
+		((void (*)(void))dlsym(RTLD_DEFAULT, "cairn_stop"))();
+		munmap(mapped, size);
+		good = ((bool (*)(void *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_start"))(NULL, NULL, 0);
+	}
+	memset(malloc(size - (4 << 20)), 1, size - (4 << 20)); /* in its place, most likely */
+	return !good || !((bool (*)(const char *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_snapshot_file"))(argv[2], NULL, 0);
+}
+C
+${CC:-cc} -O1 -w "$scratch/unseen.c" -o "$scratch/unseen" -ldl || broken 'the program that unmaps unseen does not build'
+for way in reset deactivate stop; do
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn timeout 300 "$scratch/unseen" $way "$scratch/$way.heap"
+	is "$? $(grep -ac "^# cairn mapping .*67108864.*anonymous" "$scratch/$way.heap")" "0 $([ $way = reset ] && echo 1 || echo 0)" "mapped ranges after $way"
+done
 done_testing

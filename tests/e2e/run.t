@@ -265,7 +265,20 @@ cat >"$scratch/many.py" <<'P'
 import os, resource, subprocess, sys, time
 held = [bytes(100000) for _ in range(400)]
 many = [subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(60)]
-print(*(process.pid for process in many), file=open(sys.argv[1], "w"))
+print(*(process.pid for process in many), file=open(sys.argv[1], "w"), flush=True)
+def opened(): # what the supervisor has open
+    folder, links = "/proc/%d/fd" % os.getppid(), []
+    for name in os.listdir(folder):
+        try:
+            links.append(os.readlink(folder + "/" + name))
+        except OSError:
+            pass
+    return links
+for _ in range(3000): # until it has seen them all, or says that it cannot
+    seen = {link.split("/")[2] for link in opened() if link.startswith("/proc/")}
+    if all(str(process.pid) in seen for process in many):
+        break
+    time.sleep(0.02)
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
 P
 out=$(ulimit -Sn 64; "$cairn" run -o many.heap -- python3 "$scratch/many.py" "$scratch/many.pids" 2>&1)

@@ -63,6 +63,46 @@ holds "the process that a daemon has become after two forks is sampled" wait_for
 holds "and so is the worker that it has forked at once" wait_for 60 is_sampled $worker
 kill -9 $master $worker
 
+# A worker is sampled since it is there, whatever its parent did before.
+cat >"$scratch/worker.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile objects[2000];
+static void allocate(void) { for (int i = 0; i < 2000; i++) objects[i] = malloc(10000); }
+static bool dump(const char *path)
+{
+	return ((bool (*)(const char *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_snapshot_file"))(path, NULL, 0);
+}
+int main(int argc, char **argv)
+{
+	allocate();
+	((bool (*)(uint64_t, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_reset"))(0, NULL, 0);
+	if (!dump(argv[1])) return 1;
+	sleep(2); /* for the times to differ, also by the clock that the start of a process is told by */
+	if (fork() == 0) {
+		usleep(300000); /* its agent starts with the first sample then */
+		allocate();
+		_exit(!dump(argv[2]));
+	}
+	int status = -1;
+	wait(&status);
+	return status != 0;
+}
+C
+$cc -O1 -w "$scratch/worker.c" -o "$scratch/worker" -ldl || broken 'the program with a worker does not build'
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K timeout 300 "$scratch/worker" "$scratch/parent.heap" "$scratch/worker.heap"
+is $? 0 "a program that was reset forks a worker"
+line() { sed -n "s/^# cairn $2 //p" "$scratch/$1.heap"; }
+holds "the parent tells of its reset: $(line parent reset_at)" [ -n "$(line parent reset_at)" ]
+is "$(line worker reset_at)$(line worker active_before)" "" "the worker neither of that, nor of memory before its time"
+holds "and is sampled since $(line worker active_since), after its start at $(line worker start)" \
+	awk -v since="$(line worker active_since)" -v start="$(line worker start)" 'BEGIN { exit !(since > 0 && since + 0 >= start + 0) }'
+
 # What a program frees while the agent is stopped.
 cat >"$scratch/stop.c" <<'C'
 #define _GNU_SOURCE

@@ -97,6 +97,8 @@ usable=$(total inuse_usable "$scratch/one.pb.gz")
 ok $? "usable bytes beside those requested: $usable of $ours"
 [ "$(total freed_lifetime "$scratch/one.pb.gz")" -gt 0 ]
 ok $? "lifetimes"
+"$cairn" pprof -q --since "$scratch/one.heap" -o "$scratch/since.pb.gz" "$scratch/one.heap"
+is "$(total inuse_space "$scratch/since.pb.gz") $(total inuse_usable "$scratch/since.pb.gz")" "$live $usable" "--since keeps what is live now, by every measure"
 like "$("$cairn" tags "$scratch/one.pb.gz" 2>/dev/null)" "*age*" "and ages as a label"
 taken=$(fact $pid ledger taken)
 sleep 0.5

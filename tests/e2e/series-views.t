@@ -67,11 +67,12 @@ like "$("$cairn" leaks --focus steady "$dumps" 2>/dev/null)" '*, 1.5 GiB now*' '
 
 # Options that make one profile of several have no meaning for a series.
 for command in leaks timeline; do
-	for option in --sum --normalize "--base $dumps/svc.42.0.m0.heap"; do
+	for option in --sum --normalize --tree "--base $dumps/svc.42.0.m0.heap"; do
 		"$cairn" $command $option --json "$dumps" >"$scratch/out" 2>"$scratch/said"
-		is "$? $(cat "$scratch/said")" "2 cairn: 'cairn $command' compares the dumps of a series with each other; --base, --normalize and --sum work with 'cairn top'" \
+		is "$? $(cat "$scratch/said")" "2 cairn: 'cairn $command' compares the dumps of a series with each other; --base, --normalize, --sum and --tree work with 'cairn top'" \
 			"$command ${option%% *} is refused"
 	done
+	is "$("$cairn" $command --help | grep -cE -- '--(base|normalize|sum|tree|drop-negative)|sums and differences')" 0 "$command --help lists none of these"
 done
 
 # The page of several dumps: what grows has the names of the page, and is chosen as the page is.

@@ -675,6 +675,7 @@ like "$(head -n 1 serve.out)" 'http://127.0.0.1:*/#token=secret-1' 'the address 
 is "$(code /) $(code /page.js) $(code /api/processes) $(code /api/events)" '200 200 401 401' 'without it there is the page and nothing else'
 is "$(code /api/processes -H 'Authorization: Bearer secret-2') $(code /api/processes -H 'Authorization: Bearer secret-11') $(code /api/processes -H 'Authorization: Bearer secret-1')" \
 	'401 401 200' 'a wrong one is refused'
+is "$(code /api/processes -H 'Authorization: bearer secret-1')" 200 'the scheme is accepted in any case'
 kill -INT $server
 wait $server
 serve --listen 0.0.0.0:0 dumps

@@ -150,6 +150,7 @@ same 'tags\n' tags now.heap
 same 'tagfocus=thread_id=1\ntop\n' top --tagfocus thread_id=1 now.heap
 same 'base=before.heap\nnormalize\ntags\n' tags --base before.heap --normalize now.heap
 like "$(at_prompt 'thread=nobody\noptions\ntop1\n')" "no samples of thread 'nobody'*thread                 =  *load_page*" 'what cannot be loaded is said, and not set'
+like "$(at_prompt 'tagfocus=thread_id=1\nchurn\ntagfocus=\nchurn\n')" "*'cairn churn' takes one dump as it is*does not say what was freed*" 'a command refuses an option that stays set, as it does without the shell'
 like "$(at_prompt 'base=missing.heap\ntop1\n')" 'missing.heap: No such file*load_page*' 'nor is a base that is not there'
 like "$(at_prompt 'tags\nthread=1\ntop1\n' <(cat now.heap))" '*bytes: *cannot be read twice*load_page*' 'of a pipe there is nothing more to read'
 long=$(printf '%0100000d' 0)

@@ -42,6 +42,13 @@ bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absen
 bad 1 "--show 'absent' matches no function*" traces --show absent $now
 bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent $now
 bad 1 "the filters leave no stack*" top --focus main --ignore main $now
+# What --focus matches may be in stacks that another option has left out.
+printf '%s\n' '--- symbol' 'binary=/srv/shop' '0x0000000000001001 malloc' '0x0000000000003001 parse' '0x0000000000004001 draw' '---' '--- heap' heap_v2/1 \
+	'  t*: 2: 300 [0: 0]' '  t1: 1: 100 [0: 0] main' '  t2: 1: 200 [0: 0] worker' '@ 0x1002 0x3002' '  t*: 1: 100 [0: 0]' '  t1: 1: 100 [0: 0]' \
+	'@ 0x1002 0x4002' '  t*: 1: 200 [0: 0]' '  t2: 1: 200 [0: 0]' '' MAPPED_LIBRARIES: >"$scratch/threads"
+bad 1 "the filters leave no stack*" top --thread main --focus draw "$scratch/threads"
+bad 1 "the filters leave no stack*" top --thread main --focus draw --all-frames "$scratch/threads"
+bad 1 "--focus 'malloc' matches only frames of the allocator*--all-frames keeps them" top --thread main --focus malloc "$scratch/threads"
 bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
 bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
 bad 2 "--normalize needs --base" top --normalize $now
@@ -50,6 +57,20 @@ bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now $now $now
 bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
 bad 2 "missing SOURCE: *" top
 bad 2 "the profile has no nosuch; it has *" top --value nosuch $now
+# Options that a command shares with others but has no use for are neither listed nor taken.
+rows='nodecount cum nodefraction edgefraction'
+for words in "list $rows functions files addresses" "disasm $rows functions files lines" 'tags cum nodefraction edgefraction' \
+	'churn errors cum nodefraction edgefraction drop-negative' 'leaks relative-percentages drop-negative' 'timeline drop-negative'; do
+	command=${words%% *}
+	for option in ${words#* }; do
+		bad 2 "--$option has no effect on 'cairn $command'; leave it out" $command --$option /nowhere
+		is "$("$cairn" $command --help | grep -c -- "--$option ")" 0 "cairn $command --help does not list --$option"
+	done
+done
+bad 2 "--nodecount has no effect on 'cairn list'; leave it out" list -n 5 . $now
+bad 2 "'cairn churn' takes one dump as it is: *" churn --peak /nowhere
+is "$("$cairn" churn --help | grep -cE -- '--(sum|tree|base|normalize|thread|older|younger|peak|slack|fragmentation|mappings|tagfocus|tagignore) ')" 0 \
+	'cairn churn --help does not list them either'
 bad 2 "--widths takes change or after, not 'x'" flame --widths x /nowhere
 bad 2 "--color takes hot, mem, *diff, not 'nosuch'" flame --color nosuch /nowhere
 bad 2 "--format takes pprof, *not 'nosuch'" export --format nosuch /nowhere

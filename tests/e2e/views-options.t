@@ -113,6 +113,6 @@ done
 # A command that is not named here is a view that was forgotten.
 has_option() { "$cairn" "$1" --help 2>/dev/null | grep -q -- '--peak'; }
 is "$(for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\) .*/\1/p'); do has_option "$command" && echo "$command"; done | sort | tr '\n' ' ')" \
-	"churn collapsed diff disasm export flame gallery graph html leaks list peek pprof raw shell tags timeline top traces tree " \
+	"collapsed diff disasm export flame gallery graph html leaks list peek pprof raw shell tags timeline top traces tree " \
 	'these are all views that take the options'
 done_testing

@@ -204,9 +204,9 @@ static bool is_ours(int tid)
 
 /* A thread that blocks the signal cannot be sampled; the signal would stay pending, and its sigwait or signalfd would take it for one of
  * the host's. */
-static bool is_closed(struct cairn_cpu *cpu, int tid)
+static bool count_if_closed(struct cairn_cpu *cpu, int tid)
 {
-	if (!cairn_task_takes(tid, cpu->signal))
+	if (!cairn_task_reserves(tid, cpu->signal))
 		return false;
 	cpu->closed += !is_ours(tid);
 	return true;
@@ -236,7 +236,7 @@ static void see_task(void *context, int tid)
 	struct thread *known = find_known(cpu, tid);
 	if (known)
 		known->scan = cpu->scan;
-	if (known || is_closed(cpu, tid))
+	if (known || count_if_closed(cpu, tid))
 		return;
 	if (cpu->thread_count == threads_most) {
 		cpu->missed++;
@@ -385,11 +385,6 @@ struct cairn_cpu *cairn_cpu_start(unsigned frequency, bool *busy, struct cairn_e
 	return cpu;
 }
 
-static void sleep_ms(long milliseconds)
-{
-	nanosleep(&(struct timespec){0, milliseconds * 1000000L}, NULL);
-}
-
 void cairn_cpu_stop(struct cairn_cpu *cpu)
 {
 	if (!cpu->sampling)
@@ -410,7 +405,7 @@ void cairn_cpu_stop(struct cairn_cpu *cpu)
 	}
 	atomic_store(&state.current, NULL);
 	while (atomic_load(&state.inside) > 0)
-		sleep_ms(1);
+		nanosleep(&(struct timespec){.tv_nsec = CAIRN_MILLISECOND_NS}, NULL);
 	cpu->tail = atomic_load(&cpu->head) - slots_count; /* every slot once more: nobody writes now */
 	drain(cpu);
 }

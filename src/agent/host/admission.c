@@ -5,8 +5,6 @@
 #include "agent/route/forward.h"
 #include "process/clock.h"
 
-#include <string.h>
-
 locale_t cairn_locale_use_plain(void)
 {
 	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
@@ -18,19 +16,6 @@ void cairn_admission_open(struct cairn_agent *agent)
 	agent->memory.whole = (struct cairn_quota){.limit = all};
 	agent->memory.remote = (struct cairn_quota){.limit = all - reserve, .whole = &agent->memory.whole};
 	agent->memory.local = (struct cairn_quota){.limit = all, .reserve = reserve, .whole = &agent->memory.whole};
-}
-
-/* Compares in constant time for a given length, so that the time taken reveals nothing about the token. */
-static bool has_token(struct cairn_bytes authorization, const char *token)
-{
-	size_t length = strlen(token);
-	if (!cairn_bytes_start_with(authorization, "Bearer "))
-		return false;
-	authorization = cairn_bytes_skip(authorization, 7);
-	unsigned char different = authorization.length != length;
-	for (size_t i = 0; i < length; i++)
-		different |= (unsigned char)(token[i] ^ (i < authorization.length ? authorization.data[i] : 0));
-	return different == 0;
 }
 
 static bool refuse(struct cairn_agent *agent, struct cairn_response *response, int status, const char *why)
@@ -52,7 +37,7 @@ bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request
 	if (local)
 		return true;
 	if (agent->config.token[0]) {
-		if (!has_token(request->authorization, agent->config.token)) {
+		if (!cairn_token_equal(cairn_request_token(request), agent->config.token)) {
 			cairn_response_header(response, "WWW-Authenticate", "Bearer");
 			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
 		}
@@ -128,9 +113,11 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
 	if (!route)
 		return true;
-	bool remote = exchange && !exchange->local;
-	/* A child would take what is passed on to it for a call through its own socket. */
-	if (cairn_forward_is_meant(request) && !(remote && (route->flags & CAIRN_ROUTE_LOCAL)))
+	bool remote = exchange && !exchange->local, own_socket = exchange && exchange->local;
+	/* Before it is passed on: a child would take it for a call through its own socket. */
+	if ((route->flags & CAIRN_ROUTE_LOCAL) && !own_socket)
+		return !refuse(agent, response, 403, "only the agent's own socket takes this");
+	if (cairn_forward_is_meant(request))
 		route = &cairn_forward_route;
 	struct cairn_call call = {
 		.origin = remote ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,

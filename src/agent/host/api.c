@@ -205,7 +205,7 @@ bool cairn_snapshot_to(int descriptor, char *error, size_t size)
 	struct cairn_file_limit limit;
 	cairn_file_limit_enter(&limit);
 	bool good = cairn_descriptor_write_all(descriptor, &rest) || cairn_fail_errno(&inner, "cannot write the snapshot");
-	cairn_file_limit_leave(&limit);
+	cairn_file_limit_leave(&limit, !good);
 	cairn_snapshot_release(snapshot);
 	return pass_on(good, &inner, error, size);
 }
@@ -219,7 +219,7 @@ bool cairn_snapshot_file(const char *path, char *error, size_t size)
 	struct cairn_file_limit limit;
 	cairn_file_limit_enter(&limit);
 	bool good = cairn_folder_write_file(path, snapshot->text, &inner);
-	cairn_file_limit_leave(&limit);
+	cairn_file_limit_leave(&limit, !good);
 	if (good)
 		atomic_fetch_add(&cairn_agent.counters.dumps, 1);
 	cairn_snapshot_release(snapshot);

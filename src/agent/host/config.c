@@ -70,26 +70,27 @@ static_assert(sizeof keys / sizeof *keys == CAIRN_CONFIG_KEYS, "every key has a 
 void cairn_config_default(struct cairn_config *config)
 {
 	*config = (struct cairn_config){
-		.activate = 2,
+		.activate = CAIRN_CONFIG_UNSET,
 		.connections = 64,
 		.seconds = 10,
 		.tool_seconds = 120,
 		.tool_memory = (uint64_t)8 << 30,
 		.memory = 64 << 20,
-		.unwinder = 1,
+		.unwinder = CAIRN_CONFIG_CAIRN,
 		.depth = 1024,
 		.engine = CAIRN_CONFIG_AUTO,
 		.prefix = "cairn",
 		.period = 512 << 10,
 		.ledger_bytes = 16 << 20,
-		.automatic = 2,
+		.automatic = CAIRN_CONFIG_UNSET,
 		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},
 		.mode = 0600,
 		.keep = {.count = 100, .bytes = (uint64_t)1 << 30, .free_bytes = CAIRN_FREE_DEFAULT},
 	};
 }
 
-__attribute__((format(printf, 2, 3))) static void problem(struct cairn_config *config, const char *format, ...)
+/* Adds a problem to those that the status shows. Returns false. */
+__attribute__((format(printf, 2, 3))) static bool problem(struct cairn_config *config, const char *format, ...)
 {
 	size_t used = strlen(config->problems);
 	if (used > 0 && used + 2 < sizeof config->problems) {
@@ -100,16 +101,17 @@ __attribute__((format(printf, 2, 3))) static void problem(struct cairn_config *c
 	__builtin_va_start(arguments, format);
 	vsnprintf(config->problems + used, sizeof config->problems - used, format, arguments);
 	__builtin_va_end(arguments);
+	return false;
 }
 
 bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules)
 {
 	*rules = config->rules;
-	if (config->automatic == 0)
+	if (config->automatic == CAIRN_CONFIG_OFF)
 		rules->share = 0;
-	else if (config->automatic == 1 && rules->share <= 0)
+	else if (config->automatic == CAIRN_CONFIG_ON && rules->share <= 0)
 		rules->share = cairn_trigger_usual.share;
-	return rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
+	return cairn_trigger_any(rules);
 }
 
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)
@@ -144,6 +146,52 @@ static bool accept_token(struct cairn_config *config, struct cairn_bytes token, 
 	return !config->token_unusable;
 }
 
+/* Reads TEXT as the value of KEY, which is not a text or a rule; reports a problem and returns false if it is no such value. */
+static bool parse_number(struct cairn_config *config, const struct key *key, const char *text, uint64_t *number)
+{
+	char *end;
+	switch (key->kind) {
+	case CHOICE: {
+		unsigned choice = 0;
+		while (key->choices[choice] && strcmp(key->choices[choice], text) != 0)
+			choice++;
+		if (!key->choices[choice])
+			return problem(config, "%s is %s%s%s or %s, not '%.40s'", key->name, key->choices[0], choice > 2 ? ", " : "",
+				       choice > 2 ? key->choices[1] : "", key->choices[choice - 1], text);
+		*number = choice;
+		return true;
+	}
+	case SHARE: {
+		double percent = strtod(text, &end);
+		if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
+			return problem(config, "%s is a share such as 1%%, not '%.40s'", key->name, text);
+		*number = (uint64_t)(percent * 10000);
+		return true;
+	}
+	case SECONDS: {
+		int64_t ns;
+		if (!cairn_text_duration(text, &ns))
+			return problem(config, "%s is a time such as 12h or 7d, not '%.40s'", key->name, text);
+		*number = (uint64_t)ns / CAIRN_SECOND_NS;
+		return true;
+	}
+	case MODE:
+		/* The owner can read and write, or the agent could not; nobody executes a dump. */
+		*number = strtoull(text, &end, 8);
+		if (end == text || *end || text[0] < '0' || text[0] > '7' || (*number & 0600) != 0600 || (*number & ~(uint64_t)0666))
+			return problem(config, "%s is a file mode such as 0640, not '%.40s'", key->name, text);
+		return true;
+	case SIZE:
+		if (!cairn_text_size(text, number) || *number < key->least || *number > key->most)
+			return problem(config, "%s is a number from %llu to %llu, not '%.40s'", key->name, (unsigned long long)key->least,
+				       (unsigned long long)key->most, text);
+		return true;
+	case TEXT:
+	case RULE: break;
+	}
+	return false;
+}
+
 static void set(struct cairn_config *config, const struct key *key, struct cairn_bytes value, enum cairn_config_origin origin)
 {
 	char *field = (char *)config + key->offset;
@@ -151,7 +199,7 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 	if (value.length < sizeof text)
 		memcpy(text, value.data, value.length);
 	if (key->kind == TEXT) {
-		if (strcmp(key->name, "token") == 0 && !accept_token(config, value, key->size - 1))
+		if (key - keys == CAIRN_KEY_TOKEN && !accept_token(config, value, key->size - 1))
 			return;
 		if (value.length >= key->size) {
 			problem(config, "%s is longer than %zu bytes", key->name, key->size - 1);
@@ -159,42 +207,6 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 		}
 		memcpy(field, value.data, value.length);
 		field[value.length] = 0;
-	} else if (key->kind == CHOICE) {
-		uint64_t choice = 0;
-		while (key->choices[choice] && strcmp(key->choices[choice], text) != 0)
-			choice++;
-		if (!key->choices[choice]) {
-			problem(config, "%s is %s%s%s or %s, not '%.40s'", key->name, key->choices[0], choice > 2 ? ", " : "",
-				choice > 2 ? key->choices[1] : "", key->choices[choice - 1], text);
-			return;
-		}
-		memcpy(field, &choice, sizeof choice);
-	} else if (key->kind == SHARE) {
-		char *end;
-		double percent = strtod(text, &end);
-		if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100)) {
-			problem(config, "%s is a share such as 1%%, not '%.40s'", key->name, text);
-			return;
-		}
-		uint64_t millionths = (uint64_t)(percent * 10000);
-		memcpy(field, &millionths, sizeof millionths);
-	} else if (key->kind == SECONDS) {
-		int64_t ns;
-		if (!cairn_text_duration(text, &ns)) {
-			problem(config, "%s is a time such as 12h or 7d, not '%.40s'", key->name, text);
-			return;
-		}
-		uint64_t seconds = (uint64_t)ns / CAIRN_SECOND_NS;
-		memcpy(field, &seconds, sizeof seconds);
-	} else if (key->kind == MODE) {
-		/* The owner can read and write, or the agent could not; nobody executes a dump. */
-		char *end;
-		uint64_t mode = strtoull(text, &end, 8);
-		if (end == text || *end || text[0] < '0' || text[0] > '7' || (mode & 0600) != 0600 || (mode & ~(uint64_t)0666)) {
-			problem(config, "%s is a file mode such as 0640, not '%.40s'", key->name, text);
-			return;
-		}
-		memcpy(field, &mode, sizeof mode);
 	} else if (key->kind == RULE) {
 		struct cairn_error error;
 		if (!cairn_trigger_set(&config->rules, key->name, text, &error)) {
@@ -202,13 +214,10 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 			return;
 		}
 	} else {
-		uint64_t size;
-		if (!cairn_text_size(text, &size) || size < key->least || size > key->most) {
-			problem(config, "%s is a number from %llu to %llu, not '%.40s'", key->name, (unsigned long long)key->least,
-				(unsigned long long)key->most, text);
+		uint64_t number;
+		if (!parse_number(config, key, text, &number))
 			return;
-		}
-		memcpy(field, &size, sizeof size);
+		memcpy(field, &number, sizeof number);
 	}
 	config->origins[key - keys] = origin;
 }

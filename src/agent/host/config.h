@@ -56,10 +56,13 @@ enum cairn_config_key {
 
 #define CAIRN_PERIOD_MOST ((uint64_t)1 << 40) /* bytes, of `period` */
 
+/* The values of `engine` and, without the last, of `unwinder`. */
 enum cairn_config_engine { CAIRN_CONFIG_JEMALLOC, CAIRN_CONFIG_CAIRN, CAIRN_CONFIG_AUTO };
 
+enum cairn_config_switch { CAIRN_CONFIG_OFF, CAIRN_CONFIG_ON, CAIRN_CONFIG_UNSET };
+
 struct cairn_config {
-	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
+	uint64_t activate;     /* enum cairn_config_switch; unset: as MALLOC_CONF says */
 	char listen[128];      /* host:port for TCP; "" for none */
 	char token[4097];      /* required from every TCP client; "" for none */
 	bool token_unusable;   /* an invalid token was given, or may have been: do not listen on TCP without one */
@@ -72,7 +75,7 @@ struct cairn_config {
 	uint64_t tool_seconds; /* for a child to name or draw */
 	uint64_t tool_memory;  /* bytes of address space for it */
 	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
-	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
+	uint64_t unwinder;     /* enum cairn_config_engine, without AUTO */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* the cost limit for profiling, in millionths of the process's CPU time; 0 for no limit */
 	uint64_t engine;       /* enum cairn_config_engine */
@@ -80,7 +83,7 @@ struct cairn_config {
 	char ledger[256];      /* the file of its ledger; "" for memory */
 	uint64_t ledger_bytes; /* of its ledger */
 	char prefix[256];      /* prefix of its numbered dumps; jemalloc has prof_prefix */
-	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
+	uint64_t automatic;    /* enum cairn_config_switch: dump near the limit. On: at 90 % without `share`; unset: as the rules say */
 	struct cairn_trigger_rules rules;
 	struct cairn_folder_limits keep;
 	uint64_t mode;         /* of dump files */

@@ -75,7 +75,7 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 	cairn_dumps_folder(agent, &folder);
 	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
 	if (strcmp(folder.path, prefix_folder) != 0 &&
-	    !cairn_folder_open(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
+	    !cairn_folder_set(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
 		return false;
 	const struct cairn_folder_facts facts = {.reason = kind == 'i' ? "interval" : "manual"};
 	folder.must_exist = true; /* as for jemalloc itself */

@@ -25,7 +25,7 @@ static bool choose_folder(struct cairn_agent *agent, struct cairn_folder *folder
 	}
 	return (cairn_folder_of(agent->config.ledger, path, sizeof path) ||
 		cairn_fail_errno(error, "the path of the ledger is too long")) &&
-	       cairn_folder_open(folder, path, &agent->config.keep, error);
+	       cairn_folder_set(folder, path, &agent->config.keep, error);
 }
 
 static bool save(void *context, const struct cairn_ledger *ledger, struct cairn_error *error)

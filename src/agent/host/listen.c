@@ -247,15 +247,26 @@ static socklen_t make_address(union address *address, const char *host, unsigned
 	return 0;
 }
 
-const char *cairn_listen_check(const char *text)
-{
+struct endpoint {
 	char host[64];
 	unsigned port;
 	union address address;
+	socklen_t size;
 	bool loopback;
-	if (!cairn_listen_parse(text, host, sizeof host, &port))
+};
+
+/* Returns what is wrong with TEXT, or NULL after filling in ENDPOINT. */
+static const char *read_endpoint(const char *text, struct endpoint *endpoint)
+{
+	if (!cairn_listen_parse(text, endpoint->host, sizeof endpoint->host, &endpoint->port))
 		return "not address:port";
-	return make_address(&address, host, port, &loopback) ? NULL : "use a numeric address or localhost";
+	endpoint->size = make_address(&endpoint->address, endpoint->host, endpoint->port, &endpoint->loopback);
+	return endpoint->size ? NULL : "use a numeric address or localhost";
+}
+
+const char *cairn_listen_check(const char *text)
+{
+	return read_endpoint(text, &(struct endpoint){0});
 }
 
 /* A page of any site can reach this machine as 0.0.0.0 or the like, a name that belongs to nobody. */
@@ -289,34 +300,30 @@ static void prepare_for_strangers(int listener)
 
 int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *config)
 {
-	char host[64];
-	unsigned port;
-	union address address;
-	bool loopback;
+	struct endpoint endpoint;
 	place->tcp_shown[0] = 0;
 	if (!config->listen[0])
 		return -1;
-	const char *wrong = cairn_listen_check(config->listen);
-	if (wrong || !cairn_listen_parse(config->listen, host, sizeof host, &port))
+	const char *wrong = read_endpoint(config->listen, &endpoint);
+	if (wrong)
 		return refuse_tcp(place, config->listen, wrong);
-	socklen_t size = make_address(&address, host, port, &loopback);
 	if (config->token_unusable)
 		return refuse_tcp(place, config->listen, "the token cannot be used");
-	place->tcp_needs_token = !loopback && !config->token[0];
+	place->tcp_needs_token = !endpoint.loopback && !config->token[0];
 	if (place->tcp_needs_token)
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
-	int descriptor = cairn_descriptor_adopt(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int descriptor = cairn_descriptor_adopt(socket(endpoint.address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (descriptor < 0)
 		return refuse_tcp(place, config->listen, cairn_errno_text(errno));
 	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	prepare_for_strangers(descriptor);
-	if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, backlog) != 0) {
+	if (bind(descriptor, &endpoint.address.any, endpoint.size) != 0 || listen(descriptor, backlog) != 0) {
 		refuse_tcp(place, config->listen, cairn_errno_text(errno));
 		cairn_descriptor_close(descriptor);
 		return -1;
 	}
 	place->tcp_problem[0] = 0;
-	snprintf(place->tcp_shown, sizeof place->tcp_shown, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	snprintf(place->tcp_shown, sizeof place->tcp_shown, strchr(endpoint.host, ':') ? "[%s]:%u" : "%s:%u", endpoint.host, endpoint.port);
 	return descriptor;
 }
 

@@ -32,8 +32,8 @@ struct launch {
 	atomic_int started; /* 1 once `command` is set; the thread waits for it */
 	pid_t command;      /* or -1 */
 	int exec_error;     /* errno of what kept it from starting; 0 when it started */
-	atomic_int
-		ended; /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
+	/* Its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL. */
+	atomic_int ended;
 	char stacks[2][stack_size] __attribute__((aligned(16)));
 };
 

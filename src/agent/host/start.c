@@ -23,7 +23,6 @@
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
 #include "agent/jemalloc/message.h"
-#include "agent/route/route.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
 #include "agent/unwind/object.h"
@@ -183,7 +182,7 @@ static void *serve(void *context)
 	if (agent->forked && age_ms < fork_pause_ms)
 		pause_ms((int)(fork_pause_ms - age_ms));
 	if (agent->forked)
-		cairn_sampler_resume();
+		cairn_sampler_resume(&agent->profiler);
 	/* A jemalloc with a prefix counts as in use once something was allocated from it. */
 	for (int wait = live_pause_ms; uses_jemalloc(agent) && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
@@ -254,7 +253,7 @@ static void see_sample(void)
 		return;
 	if (cairn_clock_ns() - child.forked_ns >= fork_pause_ms * CAIRN_MILLISECOND_NS ||
 	    atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
-		cairn_sampler_resume_early();
+		cairn_sampler_resume_early(&cairn_agent.profiler);
 		start_in_child();
 	}
 }
@@ -262,7 +261,7 @@ static void see_sample(void)
 static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
-	cairn_sampler_in_child();
+	cairn_sampler_in_child(&cairn_agent.profiler);
 	pthread_mutex_init(&cairn_agent.life, NULL); /* the thread that held it does not exist here */
 	atomic_store(&child.starting, 0);            /* nor one that was starting another's */
 	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
@@ -349,18 +348,18 @@ static void settle_profiler(struct cairn_agent *agent)
 {
 	struct cairn_facts facts;
 	enum cairn_profiler_state state = cairn_profiler_state(&agent->profiler);
-	if (state == CAIRN_PROFILER_ACTIVE && agent->config.activate != 0) {
+	if (state == CAIRN_PROFILER_ACTIVE && agent->config.activate != CAIRN_CONFIG_OFF) {
 		cairn_facts_get(&facts);
 		if (facts.start_ns)
 			atomic_store(&agent->profiler.active_since, facts.start_ns);
-	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
-		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
+	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != CAIRN_CONFIG_UNSET) {
+		cairn_profiler_activate(&agent->profiler, agent->config.activate == CAIRN_CONFIG_ON, NULL);
 	}
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		return;
 	if (state >= CAIRN_PROFILER_INACTIVE)
 		cairn_message_filter(&agent->profiler.jemalloc);
-	if (agent->config.unwinder != 1)
+	if (agent->config.unwinder != CAIRN_CONFIG_CAIRN)
 		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
 	else if (state < CAIRN_PROFILER_INACTIVE)
 		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);

@@ -18,8 +18,7 @@ static struct {
 	backtrace_hook *before; /* what jemalloc had */
 	atomic_bool installed;
 	void (*_Atomic notify)(void); /* called at each sample; NULL except in a forked child whose agent has not started */
-	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
-	_Atomic uint64_t measured, measured_frames, measured_ns;
+	struct cairn_engine_tally tally;
 } hook;
 
 void cairn_stack_is_truncated(void)
@@ -37,7 +36,7 @@ static void take_stack(const struct cairn_registers *registers, void **pcs, unsi
 		memmove(pcs, pcs + 1, --*count * sizeof *pcs);
 	if (end == CAIRN_UNWIND_TRUNCATED)
 		pcs[*count - 1] = (char *)(uintptr_t)cairn_stack_is_truncated + 1;
-	atomic_fetch_add_explicit(&hook.ends[end], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&hook.tally.ends[end], 1, memory_order_relaxed);
 }
 
 __attribute__((noinline))
@@ -45,9 +44,9 @@ static void take_stack_measured(const struct cairn_registers *registers, void **
 {
 	int64_t start = cairn_clock_ns();
 	take_stack(registers, pcs, count, most);
-	atomic_fetch_add_explicit(&hook.measured_ns, (uint64_t)(cairn_clock_ns() - start), memory_order_relaxed);
-	atomic_fetch_add_explicit(&hook.measured_frames, *count, memory_order_relaxed);
-	atomic_fetch_add_explicit(&hook.measured, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&hook.tally.measured_ns, (uint64_t)(cairn_clock_ns() - start), memory_order_relaxed);
+	atomic_fetch_add_explicit(&hook.tally.measured_frames, *count, memory_order_relaxed);
+	atomic_fetch_add_explicit(&hook.tally.measured, 1, memory_order_relaxed);
 }
 
 static void backtrace(void **pcs, unsigned *count, unsigned most)
@@ -56,7 +55,7 @@ static void backtrace(void **pcs, unsigned *count, unsigned most)
 	cairn_registers_here(&registers);
 	uint64_t taken = 0;
 	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
-		taken += atomic_load_explicit(&hook.ends[i], memory_order_relaxed);
+		taken += atomic_load_explicit(&hook.tally.ends[i], memory_order_relaxed);
 	if (taken % measured_each == 0)
 		take_stack_measured(&registers, pcs, count, most);
 	else
@@ -74,16 +73,8 @@ bool cairn_hook_notify(void (*notify)(void))
 
 void cairn_hook_count(struct cairn_engine_counts *counts)
 {
-	*counts = (struct cairn_engine_counts){.installed = atomic_load(&hook.installed)};
-	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++) {
-		counts->ends[i] = atomic_load(&hook.ends[i]);
-		counts->stacks += counts->ends[i];
-	}
-	uint64_t measured = atomic_load(&hook.measured);
-	if (measured > 0) {
-		counts->frames_per_stack = (double)atomic_load(&hook.measured_frames) / (double)measured;
-		counts->ns_per_stack = (double)atomic_load(&hook.measured_ns) / (double)measured;
-	}
+	cairn_engine_count(&hook.tally, counts);
+	counts->installed = atomic_load(&hook.installed);
 }
 
 /* The search for the allocator's code. */

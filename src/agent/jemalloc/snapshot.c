@@ -141,8 +141,6 @@ static struct cairn_snapshot *take_latest(struct cairn_snapshots *snapshots, str
 		if (snapshot)
 			cairn_snapshot_release(snapshot);
 		snapshot = snapshots->latest = take_counted(snapshots, ask, error);
-		if (!snapshot)
-			snapshots->last_error = *error;
 		atomic_fetch_add(snapshot ? &snapshots->taken : &snapshots->failed, 1);
 	}
 	if (snapshot)

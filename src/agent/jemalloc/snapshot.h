@@ -32,7 +32,6 @@ struct cairn_snapshots {
 	_Atomic int64_t last_time_ns;     /* when, since 1970 */
 	_Atomic int64_t last_duration_ns; /* how long jemalloc took */
 	_Atomic uint64_t last_samples, last_bytes, last_size;
-	struct cairn_error last_error; /* under the mutex */
 };
 
 /* A request for a snapshot. */

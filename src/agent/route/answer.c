@@ -59,7 +59,7 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 	call->response->owner = snapshot;
 }
 
-void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
+void cairn_answer_file(struct cairn_call *call, int descriptor)
 {
 	struct stat status;
 	if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -67,7 +67,7 @@ void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type
 		cairn_descriptor_close(descriptor);
 		return;
 	}
-	cairn_response_start(call->response, 200, type);
+	cairn_response_start(call->response, 200, CAIRN_OCTETS);
 	call->response->file = descriptor;
 	call->response->file_length = (uint64_t)status.st_size;
 }

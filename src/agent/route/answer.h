@@ -20,8 +20,8 @@ struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_e
 /* Answers with SNAPSHOT unchanged; the response holds it from now on. */
 void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snapshot, const char *type);
 
-/* Answers with the file DESCRIPTOR (base/descriptor.h), which the response owns from now on. The file is not read into memory. */
-void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type);
+/* Answers with the file DESCRIPTOR (base/descriptor.h), a dump, which the response owns from now on. The file is not read into memory. */
+void cairn_answer_file(struct cairn_call *call, int descriptor);
 
 /* Appends the output of `cairn ARGUMENTS…` for the file INPUT to the body, with BASE as its /dev/fd/3 (-1 for none). Returns 200, or the
  * status of the failure: 501 if there is no cairn command, 504 if it took too long, 500 otherwise. If its answer does not fit in the

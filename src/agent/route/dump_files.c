@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
-#include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -56,7 +55,7 @@ void cairn_dumps_fetch(struct cairn_call *call)
 	if (descriptor < 0)
 		answer_failure(call, &error);
 	else
-		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
+		cairn_answer_file(call, descriptor);
 }
 
 void cairn_dumps_remove(struct cairn_call *call)

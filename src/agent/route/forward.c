@@ -1,4 +1,7 @@
 /* forward.c - one exchange with the agent of a child, or with the process that makes the live page.
+ *
+ * A child may answer after an hour, if that is how long a profile takes. So its answer does not occupy a worker before it has begun: the
+ * handler looks for it ten times a second.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/forward.h"
 
@@ -19,7 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { patience_seconds = 120, profile_seconds_most = 3600, again_seconds = 1, poll_ms = 200, head_maximum = 16 << 10 };
+enum { patience_seconds = 120, profile_seconds_most = 3600, again_seconds = 1, poll_ms = 200, look_ms = 100, head_maximum = 16 << 10 };
 
 static int process_of(const struct cairn_request *request)
 {
@@ -226,23 +229,35 @@ int64_t cairn_forward_patience(const struct cairn_request *request)
 	return patience_seconds + (int64_t)(seconds < profile_seconds_most ? seconds : profile_seconds_most);
 }
 
-bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path)
+/* By when an answer has to be there. */
+static int64_t end_of(const struct cairn_call *call)
 {
-	int64_t end = cairn_clock_ns() + cairn_forward_patience(call->request) * CAIRN_SECOND_NS;
+	return cairn_clock_ns() + cairn_forward_patience(call->request) * CAIRN_SECOND_NS;
+}
+
+static bool begin_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path, int64_t end)
+{
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
-	if (send_request(call, descriptor, path, end) && receive(call, descriptor, end))
+	return send_request(call, descriptor, path, end);
+}
+
+static bool end_exchange(struct cairn_call *call, int descriptor, int64_t end)
+{
+	if (receive(call, descriptor, end))
 		return true;
 	call->response->headers[0] = 0; /* those of an answer that did not come whole */
 	return false;
 }
 
-static void forward(struct cairn_call *call)
+bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path)
 {
-	int pid = process_of(call->request);
-	if (pid <= 0 || !cairn_tree_has(getpid(), pid)) {
-		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
-		return;
-	}
+	int64_t end = end_of(call);
+	return begin_exchange(call, descriptor, path, end) && end_exchange(call, descriptor, end);
+}
+
+/* A connection to the agent of process PID, which is started if it waits; -1 after answering why there is none. */
+static int reach_or_start(struct cairn_call *call, int pid)
+{
 	/* Where it cannot be started, many who ask do not each have a command started. */
 	static _Atomic int failed_pid;
 	static _Atomic int64_t failed_ns;
@@ -255,17 +270,54 @@ static void forward(struct cairn_call *call)
 		failed_ns = cairn_clock_ns();
 		failed_pid = descriptor < 0 ? pid : 0;
 	}
-	if (descriptor < 0) {
+	if (descriptor < 0)
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its "
 				    "heap is what its "
 				    "parent had at the fork. 'cairn attach %d' starts it now%s%.300s\n",
 				    pid, pid, why.text[0] ? "; this process may not: " : "", why.text);
+	return descriptor;
+}
+
+/* The connection is held as its number plus one. */
+static void hang_up(void *held)
+{
+	cairn_descriptor_close((int)(intptr_t)held - 1);
+}
+
+/* Whether the answer has begun to come, or never will. */
+static bool has_begun(int descriptor, int wait_ms)
+{
+	struct pollfd ready = {.fd = descriptor, .events = POLLIN};
+	int count = poll(&ready, 1, wait_ms);
+	return count > 0 || (count < 0 && errno != EINTR) || !cairn_descriptor_is_ours(descriptor);
+}
+
+static void forward(struct cairn_call *call)
+{
+	int pid = process_of(call->request), descriptor = (int)(intptr_t)call->held - 1;
+	bool is_first = !call->held, good = true;
+	if (is_first && (pid <= 0 || !cairn_tree_has(getpid(), pid))) {
+		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
-	if (!cairn_forward_exchange(call, descriptor, call->request->path))
+	if (is_first) {
+		descriptor = reach_or_start(call, pid);
+		if (descriptor < 0)
+			return;
+		call->held = (void *)(intptr_t)(descriptor + 1);
+		call->release = hang_up;
+		call->arrived_ns = end_of(call); /* from now on: when it ends */
+		good = begin_exchange(call, descriptor, call->request->path, call->arrived_ns);
+	}
+	/* Most answers come at once. */
+	if (good && cairn_clock_ns() < call->arrived_ns && !has_begun(descriptor, is_first ? look_ms : 0)) {
+		call->due_ns = cairn_clock_ns() + look_ms * CAIRN_MILLISECOND_NS;
+		return;
+	}
+	if (!good || !cairn_descriptor_is_ours(descriptor) || !end_exchange(call, descriptor, call->arrived_ns))
 		cairn_response_text(call->response, 502, CAIRN_TEXT, "the agent of process %d did not answer\n", pid);
-	cairn_descriptor_close(descriptor);
+	cairn_call_release(call);
 }
 
 const struct cairn_route cairn_forward_route = {"GET POST DELETE", "*", forward, CAIRN_ROUTE_WORK, 0, NULL};

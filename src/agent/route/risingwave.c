@@ -6,7 +6,6 @@
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
 #include "base/descriptor.h"
-#include "base/pages.h"
 #include "base/path.h"
 #include "base/text.h"
 

@@ -9,12 +9,11 @@
 #include "agent/host/call.h"
 
 enum cairn_route_flags {
-	CAIRN_ROUTE_QUICK = 0,
 	CAIRN_ROUTE_WORK = 1,    /* takes time: answered by a worker */
 	CAIRN_ROUTE_USERVER = 2, /* refuses other methods and long bodies in userver's words */
-	CAIRN_ROUTE_EFFECT = 8,  /* a GET that changes something: refused if a browser sends it for another page or a link */
 	CAIRN_ROUTE_LAST = 4,    /* matches what no other row of its family does; not in the index */
-	CAIRN_ROUTE_LOCAL = 16,  /* refuses calls that came over TCP, for whichever process of a tree they are */
+	CAIRN_ROUTE_EFFECT = 8,  /* a GET that changes something: refused if a browser sends it for another page or a link */
+	CAIRN_ROUTE_LOCAL = 16,  /* taken from the agent's own socket only, for whichever process of a tree it is */
 };
 
 struct cairn_route {

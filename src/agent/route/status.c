@@ -4,7 +4,6 @@
 
 #include "agent/host/dump_writer.h"
 #include "base/descriptor.h"
-#include "process/clock.h"
 
 #include <stdio.h>
 

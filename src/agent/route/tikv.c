@@ -7,7 +7,6 @@
 #include "agent/route/answer.h"
 #include "base/date.h"
 #include "base/descriptor.h"
-#include "base/pages.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
@@ -196,7 +195,7 @@ bool cairn_tikv_heap(struct cairn_call *call)
 	if (status == 200 && drawn) {
 		status = cairn_answer_render(call, flame, descriptor, -1, CAIRN_SVG, &error);
 	} else if (status == 200) {
-		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
+		cairn_answer_file(call, descriptor);
 		descriptor = -1;
 	}
 	if (status != 200)

@@ -11,11 +11,6 @@
 
 static const char active_key[] = " prof.active:"; /* as userver's check looks for it: grep ' prof.active:' */
 
-static int status_of(struct cairn_call *call, int status)
-{
-	return call->agent->config.old_contract ? 200 : status;
-}
-
 static void answer_ok(struct cairn_call *call)
 {
 	cairn_response_text(call->response, 200, CAIRN_TEXT, "OK\n");
@@ -23,7 +18,8 @@ static void answer_ok(struct cairn_call *call)
 
 static void answer_failure(struct cairn_call *call, const char *cause)
 {
-	cairn_response_text(call->response, status_of(call, 500), CAIRN_TEXT, "mallctl() returned error: %s\n", cause);
+	int status = call->agent->config.old_contract ? 200 : 500;
+	cairn_response_text(call->response, status, CAIRN_TEXT, "mallctl() returned error: %s\n", cause);
 }
 
 static void refuse_without_jemalloc(struct cairn_call *call, const char *cause)

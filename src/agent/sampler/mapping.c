@@ -6,7 +6,6 @@
 #include "agent/sampler/mapping.h"
 
 #include "agent/sampler/sample.h"
-#include "process/clock.h"
 
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -86,6 +85,16 @@ static void remove_range(struct cairn_record *record, uint64_t start, uint64_t l
 		if (first == CAIRN_LEDGER_BUSY ||
 		    (first != CAIRN_LEDGER_EMPTY && first < start + length && start < first + records[i].length))
 			cut(record, &records[i], start, start + length);
+	}
+}
+
+void cairn_mapping_clear(struct cairn_record *record)
+{
+	struct cairn_ledger_mapping *records = records_of(record);
+	for (uint64_t i = 0, used = atomic_load(&record->header->mappings_used); i < used; i++) {
+		uint64_t start = atomic_load_explicit(&records[i].start, memory_order_relaxed);
+		if (start > CAIRN_LEDGER_BUSY)
+			atomic_compare_exchange_strong(&records[i].start, &start, CAIRN_LEDGER_EMPTY);
 	}
 }
 

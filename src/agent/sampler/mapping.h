@@ -12,6 +12,9 @@
 
 #include <sys/types.h>
 
+/* Forgets all ranges: while the hooks were not in place, the host may have unmapped any of them. */
+void cairn_mapping_clear(struct cairn_record *record);
+
 /* For the table of hooks: each, and where it goes on to. */
 void *cairn_mapping_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset);
 int cairn_mapping_munmap(void *address, size_t length);

@@ -280,10 +280,8 @@ static void change_slot(struct walk *walk, struct target *target, const ElfW(Rel
 	}
 	if (!prepare_slot(target, slot))
 		return;
-	if (atomic_compare_exchange_strong(word, &value, wanted)) {
-		walk->counts.changed++;
+	if (atomic_compare_exchange_strong(word, &value, wanted))
 		walk->counts.slots += walk->install ? 1 : (unsigned)-1;
-	}
 }
 
 /* The allocator's own calls of itself are no calls of the host. libc is more than an allocator. */

@@ -24,7 +24,6 @@ bool cairn_patch_allocator_is_program(void);
 struct cairn_patch_counts {
 	unsigned objects; /* seen */
 	unsigned slots;   /* that point to a hook now */
-	unsigned changed; /* by this call */
 	unsigned pending; /* objects that were not ready, could not be changed, or have relocations that are not bound yet */
 };
 

@@ -45,6 +45,8 @@ bool cairn_record_open_file(struct cairn_record *record, size_t bytes, const str
 
 /* Its memory; for cairn_record_open_file. */
 void *cairn_record_map_file(const struct cairn_record_file *file, size_t bytes, int *descriptor, struct cairn_error *error);
+
+/* Only tests call it: a process keeps its ledger until it ends. */
 void cairn_record_close(struct cairn_record *record);
 
 /* The number of the stack PCS, which is added if it is new; 0, the unknown stack, if there is no room. */

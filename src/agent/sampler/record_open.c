@@ -134,7 +134,7 @@ bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_e
 	struct cairn_file_limit limit;
 	cairn_file_limit_enter(&limit);
 	char *memory = map_named(record->bytes, &record->descriptor);
-	cairn_file_limit_leave(&limit);
+	cairn_file_limit_leave(&limit, !memory);
 	if (!memory)
 		memory = map_unnamed(record->bytes);
 	if (!memory)
@@ -147,9 +147,9 @@ bool cairn_record_open_file(struct cairn_record *record, size_t bytes, const str
 	if (!is_enough(record, bytes, error))
 		return false;
 	struct cairn_file_limit limit;
-	cairn_file_limit_enter(&limit); /* also for the dump of what an earlier process left */
+	cairn_file_limit_enter(&limit);
 	char *memory = cairn_record_map_file(file, record->bytes, &record->descriptor, error);
-	cairn_file_limit_leave(&limit);
+	cairn_file_limit_leave(&limit, true); /* the dump of what an earlier process left may have */
 	return memory && set_up(record, memory, error);
 }
 

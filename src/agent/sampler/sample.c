@@ -113,7 +113,7 @@ CAIRN_SAMPLER_CODE static uint32_t take_stack(uintptr_t function, void **pcs, un
 	if (end == CAIRN_UNWIND_TRUNCATED)
 		pcs[*count - 1] = (char *)(uintptr_t)cairn_stack_is_truncated + 1;
 	pcs[0] = (void *)(function + 1);
-	atomic_fetch_add_explicit(&cairn_sampling.ends[end], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&cairn_sampling.tally.ends[end], 1, memory_order_relaxed);
 	return cairn_record_stack(&cairn_sampling.record, pcs, *count);
 }
 
@@ -172,10 +172,10 @@ CAIRN_SAMPLER_CODE static void record_sample(uint64_t key, struct cairn_ledger_s
 		cairn_filter_remove(key);
 	cairn_filter_grow(atomic_load_explicit(&record->header->live, memory_order_relaxed));
 	if ((thread->samples & (measured_each - 1)) == 0) {
-		atomic_fetch_add_explicit(&cairn_sampling.measured_ns, (uint64_t)(cairn_clock_ns() - sample->birth_ns),
+		atomic_fetch_add_explicit(&cairn_sampling.tally.measured_ns, (uint64_t)(cairn_clock_ns() - sample->birth_ns),
 					  memory_order_relaxed);
-		atomic_fetch_add_explicit(&cairn_sampling.measured_frames, frames, memory_order_relaxed);
-		atomic_fetch_add_explicit(&cairn_sampling.measured, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&cairn_sampling.tally.measured_frames, frames, memory_order_relaxed);
+		atomic_fetch_add_explicit(&cairn_sampling.tally.measured, 1, memory_order_relaxed);
 	}
 	make_room(record, thread);
 	cairn_probe_alloc(sample->address, sample->size, sample->objects * sample->size / CAIRN_LEDGER_OBJECT);

@@ -9,9 +9,9 @@
 #ifndef CAIRN_AGENT_SAMPLER_SAMPLE_H
 #define CAIRN_AGENT_SAMPLER_SAMPLE_H
 
+#include "agent/engine.h"
 #include "agent/sampler/filter.h"
 #include "agent/sampler/record.h"
-#include "agent/unwind/unwind.h"
 
 /* The code between the host and a sample is in this section, so that its frames can be left out of stacks wherever the agent is linked. */
 #if defined(__clang__)
@@ -46,8 +46,7 @@ struct cairn_sampling {
 	_Atomic uint64_t sweep, sweep_end; /* slots that were converted to the period, and when all of them are; see make_room */
 	void (*_Atomic notify)(void);  /* called with each sample of a forked child without a ledger yet; NULL for nobody */
 	size_t (*usable_size)(void *object); /* the host's malloc_usable_size, or NULL */
-	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
-	_Atomic uint64_t measured, measured_frames, measured_ns;
+	struct cairn_engine_tally tally;
 };
 
 extern struct cairn_sampling cairn_sampling;

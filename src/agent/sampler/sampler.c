@@ -5,6 +5,7 @@
 #include "agent/sampler/heap.h"
 #include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
+#include "agent/sampler/mapping.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
@@ -177,50 +178,68 @@ static bool open_ledger(struct cairn_error *error)
 static void clear_locked(void)
 {
 	cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+	if (!sampler.patched) /* otherwise the ranges are still there, or were seen to go */
+		cairn_mapping_clear(&cairn_sampling.record);
 	atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
 	atomic_store(&cairn_sampling.record.header->reset_ns, cairn_clock_wall_ns());
 }
 
-static bool activate_locked(bool active, struct cairn_error *error)
+static void set_active(bool active)
 {
-	if (!is_possible())
-		return cairn_fail(error, "%s", sampler.problem.text);
-	bool is_old = cairn_sample_is_ours();
-	if (active && !open_ledger(error))
-		return false;
-	if (!cairn_sample_is_ours()) { /* it was never on, or not yet in this child */
-		sampler.was_active = false;
-		return true;
-	}
-	if (active && !sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
-		clear_locked();
 	struct cairn_ledger_header *header = cairn_sampling.record.header;
 	bool before = atomic_exchange(&cairn_sampling.active, active);
 	atomic_store(&header->active, active);
 	if (before != active)
 		atomic_store(&header->active_ns, active ? cairn_clock_wall_ns() : 0);
-	if (active && !sampler.patched) {
-		cairn_hook_loaded = notice_loaded;
-		if (!cairn_code_is_live())
-			cairn_code_refresh();
-		sampler.patched = true;
-		sampler.pause_s = 1;
-		walk_relocations();
-	}
+}
+
+static bool switch_on(struct cairn_error *error)
+{
+	bool is_old = cairn_sample_is_ours();
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	if (!open_ledger(error))
+		return false;
+	if (!sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
+		clear_locked();
+	set_active(true);
+	if (sampler.patched)
+		return true;
+	cairn_hook_loaded = notice_loaded;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	sampler.patched = true;
+	sampler.pause_s = 1;
+	walk_relocations();
 	return true;
+}
+
+static bool switch_off(struct cairn_error *error)
+{
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	if (cairn_sample_is_ours())
+		set_active(false);
+	else /* it was never on, or not yet in this child */
+		sampler.was_active = false;
+	return true;
+}
+
+/* As the ledger has them: that of a forked child is its own. */
+static void tell_times(struct cairn_profiler *profiler)
+{
+	struct cairn_ledger_header *header = cairn_sample_is_ours() ? cairn_sampling.record.header : NULL;
+	atomic_store(&profiler->active_since, header && atomic_load(&cairn_sampling.active) ? atomic_load(&header->active_ns) : 0);
+	atomic_store(&profiler->reset_at, header ? atomic_load(&header->reset_ns) : 0);
 }
 
 static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
 	pthread_mutex_lock(&sampler.mutex);
-	bool done = activate_locked(active, error);
-	if (done && active) {
-		int64_t reset_ns = atomic_load(&cairn_sampling.record.header->reset_ns);
-		if (reset_ns > atomic_load(&profiler->reset_at))
-			atomic_store(&profiler->reset_at, reset_ns);
+	bool done = active ? switch_on(error) : switch_off(error);
+	if (done && active)
 		record_modules();
-	}
-	atomic_store(&profiler->active_since, done && active ? atomic_load(&cairn_sampling.record.header->active_ns) : 0);
+	tell_times(profiler);
 	pthread_mutex_unlock(&sampler.mutex);
 	return done;
 }
@@ -305,6 +324,13 @@ static bool find_slabs(const void *context, const uint64_t *addresses, size_t co
 	return jemalloc->mallctl("experimental.utilization.batch_query", slabs, &size, copies, count * sizeof *copies) == 0;
 }
 
+/* Reads this process's own ledger, which must be there (cairn_sample_is_ours). */
+static bool open_own_ledger(struct cairn_ledger *ledger, struct cairn_error *error)
+{
+	const struct cairn_record *record = &cairn_sampling.record;
+	return cairn_ledger_open(ledger, (struct cairn_bytes){(const char *)record->header, record->bytes}, error);
+}
+
 static bool make_dump(const struct cairn_jemalloc *jemalloc, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_ledger ledger;
@@ -315,8 +341,7 @@ static bool make_dump(const struct cairn_jemalloc *jemalloc, struct cairn_buffer
 		cairn_buffer_text(out, CAIRN_LEDGER_SECTION);
 		return true;
 	}
-	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-	if (!cairn_ledger_open(&ledger, memory, error))
+	if (!open_own_ledger(&ledger, error))
 		return false;
 	struct cairn_resident resident;
 	cairn_resident_open(&resident, 0, resident_pages_most);
@@ -353,8 +378,7 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 	const char *allocator = cairn_patch_allocator();
 	(void)profiler;
 	cairn_trailer_write_text(out, "allocator", allocator[0] ? allocator : "-");
-	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-	if (cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL))
+	if (cairn_sample_is_ours() && open_own_ledger(&ledger, NULL))
 		cairn_ledger_write_counts(&ledger, out);
 	else
 		cairn_trailer_write_number(out, "period", get_period(profiler));
@@ -363,23 +387,14 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 static struct cairn_smaps_range *list_mapped(size_t *count, size_t *size)
 {
 	struct cairn_ledger ledger;
-	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
 	*count = 0;
-	return cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
+	return cairn_sample_is_ours() && open_own_ledger(&ledger, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
 }
 
 static void count(struct cairn_engine_counts *counts)
 {
-	*counts = (struct cairn_engine_counts){.installed = true};
-	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++) {
-		counts->ends[i] = atomic_load(&cairn_sampling.ends[i]);
-		counts->stacks += counts->ends[i];
-	}
-	uint64_t measured = atomic_load(&cairn_sampling.measured);
-	if (measured > 0) {
-		counts->frames_per_stack = (double)atomic_load(&cairn_sampling.measured_frames) / (double)measured;
-		counts->ns_per_stack = (double)atomic_load(&cairn_sampling.measured_ns) / (double)measured;
-	}
+	cairn_engine_count(&cairn_sampling.tally, counts);
+	counts->installed = true;
 }
 
 /* Every second. */
@@ -413,7 +428,7 @@ void cairn_sampler_look(void)
 
 /* Fork and end. */
 
-void cairn_sampler_in_child(void)
+void cairn_sampler_in_child(struct cairn_profiler *profiler)
 {
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
@@ -427,28 +442,33 @@ void cairn_sampler_in_child(void)
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
 	cairn_smaps_set_ledger(0);
 	sampler.file = NULL;
+	if (profiler->engine != &cairn_engine_sampler) /* jemalloc's samples are passed on with the heap */
+		return;
+	atomic_store(&profiler->before_bytes, 0);
+	tell_times(profiler);
 }
 
-static void resume_locked(void)
+static void resume_locked(struct cairn_profiler *profiler)
 {
 	if (!sampler.was_active || cairn_sample_is_ours())
 		return;
 	cairn_filter_clear(); /* before the first sample of this process */
-	activate_locked(true, &(struct cairn_error){{0}});
+	switch_on(&(struct cairn_error){{0}});
+	tell_times(profiler);
 }
 
-void cairn_sampler_resume_early(void)
+void cairn_sampler_resume_early(struct cairn_profiler *profiler)
 {
 	if (pthread_mutex_trylock(&sampler.mutex) != 0)
 		return;
-	resume_locked();
+	resume_locked(profiler);
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
-void cairn_sampler_resume(void)
+void cairn_sampler_resume(struct cairn_profiler *profiler)
 {
 	pthread_mutex_lock(&sampler.mutex);
-	resume_locked();
+	resume_locked(profiler);
 	if (cairn_sample_is_ours())
 		record_modules();
 	pthread_mutex_unlock(&sampler.mutex);
@@ -482,8 +502,7 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 	};
 	pthread_mutex_lock(&sampler.mutex);
 	if (cairn_sample_is_ours()) {
-		struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-		status->open = cairn_ledger_open(&status->ledger, memory, NULL);
+		status->open = open_own_ledger(&status->ledger, NULL);
 		status->descriptor = cairn_sampling.record.descriptor;
 		status->file = sampler.file ? sampler.file->path : "";
 	}

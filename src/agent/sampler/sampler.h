@@ -27,15 +27,16 @@ extern const struct cairn_engine cairn_engine_sampler;
 /* To be called about every second: new objects, new modules, a ledger that fills up. */
 void cairn_sampler_look(void);
 
-/* Called by the fork handler in a forked child: sampling stops there, and the ledger stays the parent's. */
-void cairn_sampler_in_child(void);
+/* Called by the fork handler in a forked child: sampling stops there, and the ledger stays the parent's. This function and the two below
+ * set the times of PROFILER to those of the child. */
+void cairn_sampler_in_child(struct cairn_profiler *profiler);
 
 /* Called by the agent of a forked child once it runs: sampling continues, with a ledger of its own, if it was active in the parent. */
-void cairn_sampler_resume(void);
+void cairn_sampler_resume(struct cairn_profiler *profiler);
 
 /* Like cairn_sampler_resume, but called by a thread of the child inside malloc, so that what it allocates before its agent runs is sampled.
  * Waits for no other thread, and does not call the loader. */
-void cairn_sampler_resume_early(void);
+void cairn_sampler_resume_early(struct cairn_profiler *profiler);
 
 /* The highest number of live bytes so far, estimated from samples. */
 uint64_t cairn_sampler_highest(void);

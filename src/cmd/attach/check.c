@@ -4,7 +4,10 @@
 
 #include "base/file.h"
 #include "cmd/attach/subject.h"
+#include "cmd/target.h"
+#include "process/tree.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +150,44 @@ static bool check_permission(int pid, struct cairn_error *error)
 				  ? "process %d cannot be traced, since it has been another user or has capabilities: sudo cairn attach %d"
 				  : "process %d belongs to another user: sudo cairn attach %d",
 			  pid, pid);
+}
+
+static bool is_agent_thread(int pid, int tid)
+{
+	char name[40], comm[32];
+	snprintf(name, sizeof name, "task/%d/comm", tid);
+	return tid != pid && cairn_subject_line(pid, name, "", comm, sizeof comm) && strcmp(comm, "cairn") == 0;
+}
+
+/* The most seccomp filters that a thread of the process has, or its agent's; -1 where there is none such or the kernel does not tell. */
+static int count_filters(int pid, bool of_agent)
+{
+	char path[64], name[40], text[32];
+	int most = -1;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		int tid = atoi(entry->d_name);
+		snprintf(name, sizeof name, "task/%d/status", tid);
+		if (tid <= 0 || (of_agent && !is_agent_thread(pid, tid)) ||
+		    !cairn_subject_line(pid, name, "Seccomp_filters:", text, sizeof text))
+			continue;
+		most = atoi(text) > most ? atoi(text) : most;
+	}
+	if (folder)
+		closedir(folder);
+	return most;
+}
+
+/* Filters come with the fork and are never taken away, so as many as an ancestor has are the ancestor's. One whose agent does not run
+ * itself proves nothing. */
+bool cairn_attach_filters_are_inherited(int pid)
+{
+	enum { ancestors_most = 100 };
+	int own = count_filters(pid, false), known = -1, above = pid;
+	for (int i = 0; i < ancestors_most && known < 0 && (above = cairn_tree_parent(above)) > 0; i++)
+		known = cairn_target_has_loaded(above) ? count_filters(above, true) : -1;
+	return own > 0 && own <= known;
 }
 
 bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)

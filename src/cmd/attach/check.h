@@ -9,4 +9,9 @@
  * whichever threads, is known to allow what is needed: the agent's code runs on all of them. */
 bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error);
 
+/* Whether process PID has seccomp filters, and no others than the agent of a process that it descends from lives with: then they allow what
+ * the agent needs. False also where that cannot be told, as before Linux 5.9. A filter of its own cannot be told from one that its ancestor
+ * gave to all its threads since the fork. */
+bool cairn_attach_filters_are_inherited(int pid);
+
 #endif

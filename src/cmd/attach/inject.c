@@ -180,6 +180,7 @@ static enum outcome try_thread(struct attempt *attempt, const struct candidate *
 		struct cairn_machine sent = *resume;
 		cairn_machine_set_pc(&sent, attempt->slot);
 		plain = cairn_machine_write_registers(tid, &sent);
+		/* The pc stays. But when take_back writes these registers, the thread must not seem to be in a system call. */
 		cairn_machine_set_pc(resume, cairn_machine_pc(resume));
 	} else {
 		plain = false;
@@ -318,7 +319,7 @@ static bool await_return(struct attempt *attempt, int tid, struct cairn_machine_
 	for (;;) {
 		if (cairn_subject_read(attempt->subject, attempt->mailbox, mailbox, sizeof *mailbox) != sizeof *mailbox)
 			return cairn_fail(error, "process %d ended meanwhile", pid);
-		if (mailbox->borrowed == 2)
+		if (mailbox->borrowed == CAIRN_MACHINE_RETURNING)
 			return true;
 		if (cairn_clock_ns() > until && take_back(attempt, tid)) {
 			clean_slot(attempt);
@@ -394,7 +395,7 @@ bool cairn_inject_await_turn(const struct cairn_subject *subject, struct cairn_e
 	for (int64_t until = cairn_clock_ns() + call_ms * CAIRN_MILLISECOND_NS;; pause_us(1000)) {
 		if (cairn_subject_read(subject, address, &mailbox, sizeof mailbox) != sizeof mailbox)
 			return cairn_fail(error, "the memory of process %d cannot be read", subject->pid);
-		bool busy = mailbox.state == CAIRN_MACHINE_BUSY || mailbox.borrowed == 1;
+		bool busy = mailbox.state == CAIRN_MACHINE_BUSY || mailbox.borrowed == CAIRN_MACHINE_AWAY;
 		if (mailbox.magic != cairn_machine_magic || (!busy && looked))
 			return true;
 		if (!busy) {

@@ -36,11 +36,14 @@ struct cairn_machine_parameters {
 /* Of the call. */
 enum cairn_machine_state { CAIRN_MACHINE_BUSY = 1, CAIRN_MACHINE_DONE = 2, CAIRN_MACHINE_PREPARED = 3 };
 
+/* Of the thread that was sent: under way in the piece, or about to jump back. */
+enum cairn_machine_borrowed { CAIRN_MACHINE_AWAY = 1, CAIRN_MACHINE_RETURNING = 2 };
+
 struct cairn_machine_mailbox {
 	uint64_t magic, state;
 	uint64_t result;
 	uint64_t thread;   /* that made the call, as the process numbers it */
-	uint64_t borrowed; /* 1 while the thread that was sent is under way, 2 when it is about to jump back */
+	uint64_t borrowed; /* enum cairn_machine_borrowed */
 	uint64_t memory;   /* that the piece has mapped; 0 for none */
 	uint64_t failure;  /* what pthread_create returned, or mmap's error below zero */
 	uint64_t errno_address, errno_value; /* of the thread that was sent */
@@ -91,6 +94,9 @@ bool cairn_machine_write(int tid, struct cairn_machine *machine);
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine);
 uint64_t cairn_machine_sp(const struct cairn_machine *machine);
+
+/* Makes the thread continue at PC, as code that runs and is in no system call: what the kernel remembers of an interrupted call (x86_64) or
+ * of the last branch (aarch64) is cleared as well. */
 void cairn_machine_set_pc(struct cairn_machine *machine, uint64_t pc);
 
 /* The registers by their DWARF numbers. */

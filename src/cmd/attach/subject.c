@@ -138,7 +138,6 @@ static void classify(struct cairn_subject *subject, struct cairn_subject_module 
 	} else if (defines || strstr(name, "malloc")) {
 		module->kind = CAIRN_SUBJECT_ALLOCATOR;
 	}
-	module->is_memfd = starts(module->path, "/memfd:");
 }
 
 static void add_mapping(struct cairn_subject *subject, uint64_t start, uint64_t end, uint64_t offset, uint64_t inode, const char *path,

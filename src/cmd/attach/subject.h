@@ -25,7 +25,6 @@ struct cairn_subject_module {
 	struct cairn_elf *elf;    /* NULL where the file cannot be read */
 	struct cairn_image image; /* for its unwind tables; no bytes where it has none */
 	uint64_t unwind_header;   /* address of .eh_frame_hdr */
-	bool is_memfd;
 };
 
 struct cairn_subject {

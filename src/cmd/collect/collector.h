@@ -43,11 +43,8 @@ struct cairn_collector {
 	_Atomic uint64_t named, passes; /* frames that were named after they were stored, and passes over the unnamed ones */
 };
 
-/* Answers with STATUS and WHY, as JSON, and counts it. Returns true. */
-bool cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why);
-
-/* Adds EXCHANGE to QUEUE, whose thread answers it. If the queue is full, answers it at once and returns false. */
-bool cairn_collector_queue(struct cairn_collector *collector, struct cairn_queue *queue, struct cairn_exchange *exchange);
+/* Answers with STATUS and WHY, as JSON, and counts it. */
+void cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why);
 
 /* Waits for the next request in QUEUE. Returns NULL once `stop` is set and the queue is empty. */
 struct cairn_exchange *cairn_collector_next(struct cairn_collector *collector, struct cairn_queue *queue);

@@ -66,25 +66,24 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 
 enum { modules_most = 8192, names_share = 4 };
 
-bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
-		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
-		       struct cairn_error *error)
+bool cairn_loaded_read(struct cairn_loaded *loaded, const struct cairn_load_options *options, struct cairn_error *error)
 {
+	struct cairn_bytes query = options->query;
 	*loaded = (struct cairn_loaded){.labels = cairn_buffer(1 << 16)};
 	cairn_profile_init(&loaded->profile);
 	cairn_query_get(query, "host", loaded->host, sizeof loaded->host);
-	if (!read_within(most, body, loaded, error))
+	if (!read_within(options->unpacked_most, options->body, loaded, error))
 		return false;
 	struct cairn_profile *profile = &loaded->profile;
-	struct cairn_symbolize_options symbolize = {.find = cairn_source_find(source)};
+	struct cairn_symbolize_options symbolize = {.find = cairn_source_find(options->source)};
 	struct cairn_symbolize_report report;
 	struct cairn_arena arena = {0};
 	char time[40];
 	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
 		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
 	/* A day covers every zone that a clock may be set to; what is further off would stretch the time of its whole service. */
-	if (profile->time_ns <= 0 || profile->time_ns > arrived_ns + 86400 * CAIRN_SECOND_NS)
-		profile->time_ns = arrived_ns;
+	if (profile->time_ns <= 0 || profile->time_ns > options->arrived_ns + CAIRN_DAY_NS)
+		profile->time_ns = options->arrived_ns;
 	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
 	loaded->ignored = !cairn_store_accepts(profile, error);
 	if (loaded->ignored)
@@ -92,17 +91,17 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	/* Each is looked for on disk. */
 	if (profile->module_count > modules_most)
 		return cairn_fail(error, "it has %zu modules, and a process has at most %d", profile->module_count, modules_most);
-	if (uploads)
-		cairn_uploads_find(uploads, tenant, profile, &arena, &symbolize);
+	if (options->uploads)
+		cairn_uploads_find(options->uploads, options->tenant, profile, &arena, &symbolize);
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_report_free(&report);
-	if (uploads)
-		cairn_suspects_done(uploads);
+	if (options->uploads)
+		cairn_suspects_done(options->uploads);
 	cairn_arena_free(&arena);
 	/* One name takes a few bytes at each of many addresses, and is written out at each of them. */
 	size_t names = cairn_frames_size(profile);
 	loaded->size += names;
-	if (names / names_share > most)
+	if (names / names_share > options->unpacked_most)
 		return cairn_fail(error, "the names at its %zu addresses take %zu MiB, more than %d times --unpacked-bytes",
 				  profile->location_count, names >> 20, names_share);
 	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
@@ -112,7 +111,7 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	keep_labels(query, &loaded->labels);
 	loaded->snapshot = (struct cairn_store_snapshot){
 		.profile = profile,
-		.tenant = tenant,
+		.tenant = options->tenant,
 		.service = cairn_bytes_of(loaded->service),
 		.version = cairn_bytes_of(loaded->version),
 		.host = cairn_bytes_of(loaded->host),

@@ -18,12 +18,19 @@ struct cairn_loaded {
 	struct cairn_store_snapshot snapshot; /* borrows from the members above, and the tenant */
 };
 
-/* Reads BODY, unpacked to at most MOST bytes, and names its addresses with what SOURCE says and what TENANT has uploaded, unless UPLOADS is
- * NULL. QUERY has service, version, host, time and labels; without a service it is the program's name. A profile that does not say when it
- * was taken was taken at ARRIVED_NS. Free it in either case. */
-bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
-		       size_t most, int64_t arrived_ns, const struct cairn_source_options *source, struct cairn_uploads *uploads,
-		       struct cairn_error *error);
+/* A profile as it was sent, and how to read it. LOADED borrows the tenant; the rest is needed only during the call. */
+struct cairn_load_options {
+	struct cairn_bytes query;  /* service, version, host, time and labels; by default, the service is the program's name */
+	struct cairn_bytes tenant;
+	struct cairn_bytes body;   /* the profile, compressed or not */
+	size_t unpacked_most;      /* bytes that the body may have, decompressed */
+	int64_t arrived_ns;        /* the time of a profile that does not say when it was taken */
+	const struct cairn_source_options *source; /* how to name addresses */
+	struct cairn_uploads *uploads; /* what the tenant has uploaded helps to name them; NULL for nothing */
+};
+
+/* Reads a profile and names its addresses. LOADED must be freed even if this fails. */
+bool cairn_loaded_read(struct cairn_loaded *loaded, const struct cairn_load_options *options, struct cairn_error *error);
 void cairn_loaded_free(struct cairn_loaded *loaded);
 
 #endif

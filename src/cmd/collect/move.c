@@ -30,17 +30,20 @@ struct loaded {
 
 static bool load(struct cairn_collector *collector, const char *name, struct loaded *loaded, struct cairn_error *error)
 {
-	struct cairn_bytes query, tenant, body;
+	struct cairn_load_options options = {
+		.unpacked_most = collector->unpacked_most,
+		.arrived_ns = cairn_spool_arrival(name),
+		.source = collector->source,
+		.uploads = &collector->uploads,
+	};
 	char path[4096];
 	snprintf(path, sizeof path, "%s/%s", collector->spool.path, name);
 	loaded->opened = cairn_file_map(&loaded->file, path, error);
 	if (!loaded->opened)
 		return false;
-	if (!cairn_spool_parse(loaded->file.bytes, &query, &tenant, &body))
+	if (!cairn_spool_parse(loaded->file.bytes, &options.query, &options.tenant, &options.body))
 		return cairn_fail(error, "its file in the spool is damaged");
-	return cairn_loaded_read(&loaded->it, query, tenant, body, collector->unpacked_most, cairn_spool_arrival(name), collector->source,
-				 &collector->uploads,
-				 error);
+	return cairn_loaded_read(&loaded->it, &options, error);
 }
 
 static void unload(struct loaded *loaded)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum { page = 50000, module_shift = 44 };
-static const int64_t pause_ns = 600 * (int64_t)CAIRN_SECOND_NS, retry_ns = 60 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t pause_ns = 10 * CAIRN_MINUTE_NS, retry_ns = CAIRN_MINUTE_NS;
 
 /* Unnamed frames of one tenant. */
 struct places {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 enum upload { NO_UPLOAD, SNAPSHOT, INGEST, PUSH };
+static const char spool_full[] = "the spool is full, since the store does not take what is there; try again later";
 
 static enum upload upload_of(const struct cairn_request *request)
 {
@@ -30,7 +31,7 @@ static enum upload upload_of(const struct cairn_request *request)
 	return NO_UPLOAD;
 }
 
-bool cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why)
+void cairn_collector_refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why)
 {
 	struct cairn_json json = cairn_json(&response->body);
 	collector->refused++;
@@ -39,12 +40,6 @@ bool cairn_collector_refuse(struct cairn_collector *collector, struct cairn_resp
 	cairn_json_text(&json, "error", cairn_bytes_of(why));
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(&response->body, '\n');
-	return true;
-}
-
-static bool refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why)
-{
-	return cairn_collector_refuse(collector, response, status, why);
 }
 
 static bool is_probe(const struct cairn_request *request)
@@ -64,16 +59,22 @@ bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t 
 		return true;
 	}
 	/* Without tokens, pages in a browser on this machine are recognized by headers that they cannot suppress. */
-	if (request->origin.length > 0 || (!collector->senders.count && !cairn_listen_host_is_ours(request->host, "")))
-		return !refuse(collector, response, 403, "browsers are not answered here, nor requests for another host");
-	if (!cairn_senders_tenant(&collector->senders, request->authorization))
-		return !refuse(collector, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
-	if (cairn_symbols_is(request))
+	if (request->origin.length > 0 || (!collector->senders.count && !cairn_listen_host_is_ours(request->host, ""))) {
+		cairn_collector_refuse(collector, response, 403, "browsers are not answered here, nor requests for another host");
+		return false;
+	}
+	if (!cairn_senders_tenant(&collector->senders, request)) {
+		cairn_collector_refuse(collector, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
+		return false;
+	}
+	if (cairn_symbols_is(request)) {
 		*body_maximum = CAIRN_UPLOAD_PIECE;
-	else if (upload_of(request) == NO_UPLOAD)
+	} else if (upload_of(request) == NO_UPLOAD) {
 		*body_maximum = 0;
-	else if (!cairn_spool_has_room(&collector->spool, request->has_length ? (size_t)request->content_length : CAIRN_COLLECT_BODY))
-		return !refuse(collector, response, 503, "the spool is full, since the store does not take what is there; try again later");
+	} else if (!cairn_spool_has_room(&collector->spool, request->has_length ? (size_t)request->content_length : CAIRN_COLLECT_BODY)) {
+		cairn_collector_refuse(collector, response, 503, spool_full);
+		return false;
+	}
 	return true;
 }
 
@@ -107,10 +108,11 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		cairn_buffer_format(&response->body, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name,
 				    rows[i].type, rows[i].name, (unsigned long long)rows[i].value);
 	if (collector->forwards)
-		cairn_forward_queues_metrics(collector->forwards, "cairn_collect_", &response->body);
+		cairn_forward_queues_metrics(collector->forwards, &response->body);
 }
 
-bool cairn_collector_queue(struct cairn_collector *collector, struct cairn_queue *queue, struct cairn_exchange *exchange)
+/* Lets the thread of QUEUE answer EXCHANGE. False, and answered, where too many wait. */
+static bool queue_exchange(struct cairn_collector *collector, struct cairn_queue *queue, struct cairn_exchange *exchange)
 {
 	pthread_mutex_lock(&collector->lock);
 	bool room = queue->count < CAIRN_COLLECT_WAITING;
@@ -118,7 +120,9 @@ bool cairn_collector_queue(struct cairn_collector *collector, struct cairn_queue
 		queue->items[(queue->first + queue->count++) % CAIRN_COLLECT_WAITING] = exchange;
 	pthread_cond_broadcast(&collector->arrived);
 	pthread_mutex_unlock(&collector->lock);
-	return room || !refuse(collector, &exchange->response, 503, "too many senders at once; try again");
+	if (!room)
+		cairn_collector_refuse(collector, &exchange->response, 503, "too many senders at once; try again");
+	return room;
 }
 
 struct cairn_exchange *cairn_collector_next(struct cairn_collector *collector, struct cairn_queue *queue)
@@ -157,12 +161,14 @@ bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)
 			return true;
 	}
 	if (cairn_symbols_is(request))
-		return !cairn_collector_queue(collector, &collector->symbols, exchange);
+		return !queue_exchange(collector, &collector->symbols, exchange);
+	if (upload_of(request) != NO_UPLOAD && cairn_request_is(request, "POST"))
+		return !queue_exchange(collector, &collector->snapshots, exchange);
 	if (upload_of(request) == NO_UPLOAD)
-		return refuse(collector, response, 404, "this is a collector: POST /v1/snapshots, GET /metrics, GET /health");
-	if (!cairn_request_is(request, "POST"))
-		return refuse(collector, response, 405, "profiles are sent by POST");
-	return !cairn_collector_queue(collector, &collector->snapshots, exchange);
+		cairn_collector_refuse(collector, response, 404, "this is a collector: POST /v1/snapshots, GET /metrics, GET /health");
+	else
+		cairn_collector_refuse(collector, response, 405, "profiles are sent by POST");
+	return true;
 }
 
 /* A request whose profiles are being written to the spool. */
@@ -174,31 +180,36 @@ struct taking {
 	bool refused;    /* and answered */
 };
 
+/* Refuses the request; returns false. */
+static bool refuse(struct taking *taking, int status, const char *why)
+{
+	cairn_collector_refuse(taking->collector, &taking->exchange->response, status, why);
+	taking->refused = true;
+	return false;
+}
+
 /* Writes a profile to the spool. If it must be refused, answers the request and returns false. */
 static bool take(void *context, struct cairn_bytes query, struct cairn_bytes profile)
 {
 	struct taking *taking = context;
 	struct cairn_collector *collector = taking->collector;
-	struct cairn_response *response = &taking->exchange->response;
 	enum { profiles_most = 256 };
 	struct cairn_error error;
 	enum cairn_format format = cairn_profile_sniff(profile);
-	if (taking->profiles++ == profiles_most) {
-		taking->refused = refuse(collector, response, 413, "there are more than 256 profiles in it");
-	} else if (!cairn_spool_has_room(&collector->spool, query.length + profile.length)) {
-		taking->refused =
-			refuse(collector, response, 503, "the spool is full, since the store does not take what is there; try again later");
-	} else if (format == CAIRN_FORMAT_UNKNOWN || format == CAIRN_FORMAT_EMPTY) {
-		taking->refused = refuse(collector, response, 400, "the body is no profile that cairn can read");
-	} else if (!cairn_unpack_fits(profile, collector->unpacked_most)) {
-		taking->refused = refuse(collector, response, 413, "it decompresses to more than this collector takes (--unpacked-bytes)");
-	} else if (!cairn_spool_write(&collector->spool, query, taking->tenant, profile, &error)) {
+	if (taking->profiles++ == profiles_most)
+		return refuse(taking, 413, "there are more than 256 profiles in it");
+	if (!cairn_spool_has_room(&collector->spool, query.length + profile.length))
+		return refuse(taking, 503, spool_full);
+	if (format == CAIRN_FORMAT_UNKNOWN || format == CAIRN_FORMAT_EMPTY)
+		return refuse(taking, 400, "the body is no profile that cairn can read");
+	if (!cairn_unpack_fits(profile, collector->unpacked_most))
+		return refuse(taking, 413, "it decompresses to more than this collector takes (--unpacked-bytes)");
+	if (!cairn_spool_write(&collector->spool, query, taking->tenant, profile, &error)) {
 		cairn_say_note(error.text);
-		taking->refused = refuse(collector, response, 503, "it could not be written to disk; try again later");
-	} else {
-		collector->accepted++;
+		return refuse(taking, 503, "it could not be written to disk; try again later");
 	}
-	return !taking->refused;
+	collector->accepted++;
+	return true;
 }
 
 /* Takes a call of Push, whose body may be compressed as a whole. The answer is JSON or protobuf, as the call was. */
@@ -240,7 +251,7 @@ static void answer(struct taking *taking)
 	case NO_UPLOAD: break;
 	}
 	if (!good)
-		refuse(taking->collector, &exchange->response, 400, error.text);
+		refuse(taking, 400, error.text);
 }
 
 void *cairn_receive_run(void *context)
@@ -248,7 +259,7 @@ void *cairn_receive_run(void *context)
 	struct cairn_collector *collector = context;
 	struct cairn_exchange *exchange;
 	while ((exchange = cairn_collector_next(collector, &collector->snapshots))) {
-		const char *tenant = cairn_senders_tenant(&collector->senders, exchange->request.authorization);
+		const char *tenant = cairn_senders_tenant(&collector->senders, &exchange->request);
 		struct taking taking = {.collector = collector, .exchange = exchange, .tenant = cairn_bytes_of(tenant ? tenant : "")};
 		answer(&taking);
 		pthread_mutex_lock(&collector->lock);

@@ -7,28 +7,16 @@
 #include "base/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { tokens_most = 1024 };
 
-/* How long it takes says nothing about the token, except its length. */
-static bool same_token(struct cairn_bytes sent, const char *token)
-{
-	size_t length = strlen(token);
-	unsigned different = sent.length != length;
-	for (size_t i = 0; i < length; i++)
-		different |= (unsigned char)(token[i] ^ (i < sent.length ? sent.data[i] : 0));
-	return different == 0;
-}
-
 /* Compares with every token, so that the time does not depend on which one matches. */
-const char *cairn_senders_tenant(const struct cairn_senders *senders, struct cairn_bytes authorization)
+const char *cairn_senders_tenant(const struct cairn_senders *senders, const struct cairn_request *request)
 {
 	const char *tenant = senders->count ? NULL : "";
-	if (!cairn_text_take(&authorization, "Bearer ") && !cairn_text_take(&authorization, "bearer "))
-		return tenant;
+	struct cairn_bytes token = cairn_request_token(request);
 	for (size_t i = 0; i < senders->count; i++)
-		if (same_token(authorization, senders->items[i].token))
+		if (cairn_token_equal(token, senders->items[i].token))
 			tenant = senders->items[i].tenant;
 	return tenant;
 }

@@ -4,8 +4,8 @@
 #define CAIRN_CMD_COLLECT_SENDERS_H
 
 #include "base/arena.h"
-#include "base/bytes.h"
 #include "base/error.h"
+#include "http/request.h"
 
 /* All zeroes is a collector without tokens. */
 struct cairn_senders {
@@ -20,7 +20,7 @@ struct cairn_senders {
 bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct cairn_error *error);
 void cairn_senders_free(struct cairn_senders *senders);
 
-/* The tenant of a request with the header AUTHORIZATION; NULL if its token is unknown. Without tokens, every request is the tenant ""'s. */
-const char *cairn_senders_tenant(const struct cairn_senders *senders, struct cairn_bytes authorization);
+/* The tenant of REQUEST, by its token; NULL if that is missing or unknown. Without tokens, every request is the tenant ""'s. */
+const char *cairn_senders_tenant(const struct cairn_senders *senders, const struct cairn_request *request);
 
 #endif

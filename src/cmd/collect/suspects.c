@@ -5,7 +5,6 @@
 #include "base/descriptor.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cmd/collect/build_file.h"
 #include "cmd/collect/uploads.h"
 #include "cmd/command.h"
 #include "process/clock.h"

@@ -87,7 +87,7 @@ void *cairn_symbols_run(void *context)
 	struct cairn_collector *collector = context;
 	struct cairn_exchange *exchange;
 	while ((exchange = cairn_collector_next(collector, &collector->symbols))) {
-		const char *tenant = cairn_senders_tenant(&collector->senders, exchange->request.authorization);
+		const char *tenant = cairn_senders_tenant(&collector->senders, &exchange->request);
 		uint64_t before = collector->uploads.arrived;
 		answer(collector, exchange, cairn_bytes_of(tenant ? tenant : ""));
 		if (collector->uploads.arrived != before) {

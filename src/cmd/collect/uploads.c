@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,9 @@
 enum { longest_path = CAIRN_UPLOAD_PATH, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
 /* A draft that has not grown for this long is abandoned. */
-static const int64_t draft_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t draft_ns = CAIRN_DAY_NS;
 /* A file used within this time is not marked as used again. */
-static const int64_t mark_ns = 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t mark_ns = CAIRN_HOUR_NS;
 
 /* Creates the secret if it is missing. Of several collectors that start at once, one creates it for all. */
 static bool make_secret(const char *path, struct cairn_error *error)
@@ -179,10 +180,24 @@ static bool make_room(struct cairn_uploads *uploads, const char *folder, const c
 	return fits;
 }
 
-static bool fail(struct cairn_upload_state *state, int status)
+/* Sets the status and the message of a failure. Returns false. */
+__attribute__((format(printf, 4, 5))) static bool fail(struct cairn_upload_state *state, int status, struct cairn_error *error,
+						       const char *format, ...)
 {
+	char text[256];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
 	state->status = status;
-	return false;
+	return cairn_fail(error, "%s", text);
+}
+
+/* The same if the disk has failed, with the text of errno. */
+static bool fail_disk(struct cairn_upload_state *state, struct cairn_error *error, const char *message)
+{
+	state->status = 507;
+	return cairn_fail_errno(error, "%s", message);
 }
 
 /* Whether a file of SIZE bytes is within the limits. */
@@ -192,9 +207,8 @@ static bool check_size(const struct cairn_uploads *uploads, uint64_t size, struc
 	uint64_t limit = uploads->largest < uploads->total ? uploads->largest : uploads->total;
 	if (size > 0 && size <= limit)
 		return true;
-	cairn_fail(error, "the file has %s, and this collector takes up to %s (--upload-largest, --upload-total)",
-		   cairn_text_human((double)size, own), cairn_text_human((double)limit, most));
-	return fail(state, 413);
+	return fail(state, 413, error, "the file has %s, and this collector takes up to %s (--upload-largest, --upload-total)",
+		    cairn_text_human((double)size, own), cairn_text_human((double)limit, most));
 }
 
 /* The draft of the file with SUM and SIZE. */
@@ -241,7 +255,6 @@ static bool has_sum(int file, const char *sum)
 	enum { at_once = 1 << 18 };
 	char *part = cairn_array_new(at_once, 1), text[CAIRN_UPLOAD_SUM + 1];
 	struct cairn_sha256 state;
-	uint8_t digest[32];
 	off_t offset = 0;
 	ssize_t length;
 	cairn_sha256_begin(&state);
@@ -249,10 +262,8 @@ static bool has_sum(int file, const char *sum)
 		cairn_sha256_add(&state, (struct cairn_bytes){part, (size_t)length});
 		offset += length;
 	}
-	cairn_sha256_end(&state, digest);
+	cairn_sha256_hex(&state, text);
 	free(part);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
 	return length == 0 && strcmp(text, sum) == 0;
 }
 
@@ -265,108 +276,107 @@ static void sync_folder(const char *path)
 	close(folder);
 }
 
+/* A piece of a file that is being uploaded. */
+struct upload {
+	const char *sum;
+	uint64_t size, offset;
+	struct cairn_bytes piece;
+	char folder[longest_path], draft[longest_path];
+	int file; /* the draft, open */
+};
+
 /* Turns a complete draft into the file of its build-id, unless there is a better one. */
-static bool adopt(struct cairn_uploads *uploads, const char *folder, const char *draft, struct cairn_upload_state *state,
-		  struct cairn_error *error)
+static bool adopt(struct cairn_uploads *uploads, const struct upload *upload, struct cairn_upload_state *state, struct cairn_error *error)
 {
 	char path[longest_path], parent[longest_path];
-	if (!cairn_build_file_read(&state->file, draft, "the file", error)) {
-		unlink(draft);
-		return fail(state, 400);
+	if (!cairn_build_file_read(&state->file, upload->draft, "the file", error)) {
+		unlink(upload->draft);
+		state->status = 400;
+		return false;
 	}
 	state->complete = true;
-	if (has_as_good(folder, &state->file)) {
-		unlink(draft);
+	if (has_as_good(upload->folder, &state->file)) {
+		unlink(upload->draft);
 		return true;
 	}
-	snprintf(parent, sizeof parent, "%.4000s/%s/%.2s", folder, files_name, state->file.build_id);
-	bool good = cairn_uploads_file(folder, state->file.build_id, state->file.program, path) && cairn_folder_make(parent) &&
-		    rename(draft, path) == 0;
+	snprintf(parent, sizeof parent, "%.4000s/%s/%.2s", upload->folder, files_name, state->file.build_id);
+	bool good = cairn_uploads_file(upload->folder, state->file.build_id, state->file.program, path) && cairn_folder_make(parent) &&
+		    rename(upload->draft, path) == 0;
 	if (!good) {
-		cairn_fail_errno(error, "the collector cannot keep the file");
-		unlink(draft);
-		return fail(state, 507);
+		fail_disk(state, error, "the collector cannot keep the file");
+		unlink(upload->draft);
+		return false;
 	}
 	sync_folder(parent);
 	uploads->arrived++;
 	return true;
 }
 
-/* Writes PIECE at the end of the open draft FILE. */
-static bool append(int file, uint64_t offset, struct cairn_bytes piece, struct cairn_upload_state *state, struct cairn_error *error)
+/* Writes the piece at the end of the draft. */
+static bool append(const struct upload *upload, struct cairn_upload_state *state, struct cairn_error *error)
 {
-	if (lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset && cairn_descriptor_write_all(file, &piece))
+	struct cairn_bytes rest = upload->piece;
+	off_t offset = (off_t)upload->offset;
+	if (lseek(upload->file, offset, SEEK_SET) == offset && cairn_descriptor_write_all(upload->file, &rest))
 		return true;
-	cairn_fail_errno(error, "the collector cannot write to its disk");
-	(void)!ftruncate(file, (off_t)offset);
-	return fail(state, 507);
+	fail_disk(state, error, "the collector cannot write to its disk");
+	(void)!ftruncate(upload->file, offset);
+	return false;
 }
 
-static bool take(struct cairn_uploads *uploads, const char *folder, const char *draft, int file, const char *sum, uint64_t size,
-		 uint64_t offset, struct cairn_bytes piece, struct cairn_upload_state *state, struct cairn_error *error)
+static bool take(struct cairn_uploads *uploads, const struct upload *upload, struct cairn_upload_state *state, struct cairn_error *error)
 {
 	struct stat status;
-	if (fstat(file, &status) != 0) {
-		cairn_fail_errno(error, "the collector cannot read its disk");
-		return fail(state, 507);
-	}
+	if (fstat(upload->file, &status) != 0)
+		return fail_disk(state, error, "the collector cannot read its disk");
 	state->received = (uint64_t)status.st_size;
 	/* One that is whole was not examined yet, because the collector was killed, or its disk failed, at that very moment. */
-	if (state->received < size) {
-		if (state->received != offset) {
-			cairn_fail(error, "%llu bytes of the file are here; go on from there", (unsigned long long)state->received);
-			return fail(state, 409);
-		}
-		if (!make_room(uploads, folder, draft, piece.length)) {
-			cairn_fail(error, "there is no room for the file beside other uploads that are under way");
-			return fail(state, 507);
-		}
-		if (!append(file, offset, piece, state, error))
+	if (state->received < upload->size) {
+		if (state->received != upload->offset)
+			return fail(state, 409, error, "%llu bytes of the file are here; go on from there",
+				    (unsigned long long)state->received);
+		if (!make_room(uploads, upload->folder, upload->draft, upload->piece.length))
+			return fail(state, 507, error, "there is no room for the file beside other uploads that are under way");
+		if (!append(upload, state, error))
 			return false;
-		state->received = offset + piece.length;
-		if (state->received < size)
+		state->received = upload->offset + upload->piece.length;
+		if (state->received < upload->size)
 			return true;
 	}
-	if (fsync(file) != 0) {
-		cairn_fail_errno(error, "the collector cannot write to its disk");
-		return fail(state, 507);
+	if (fsync(upload->file) != 0)
+		return fail_disk(state, error, "the collector cannot write to its disk");
+	if (!has_sum(upload->file, upload->sum)) {
+		unlink(upload->draft);
+		return fail(state, 400, error, "what arrived is not what was announced: its SHA-256 is another");
 	}
-	if (!has_sum(file, sum)) {
-		unlink(draft);
-		cairn_fail(error, "what arrived is not what was announced: its SHA-256 is another");
-		return fail(state, 400);
-	}
-	return adopt(uploads, folder, draft, state, error);
+	return adopt(uploads, upload, state, error);
 }
 
 bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *sum, uint64_t size, uint64_t offset,
 			struct cairn_bytes piece, struct cairn_upload_state *state, struct cairn_error *error)
 {
-	char folder[longest_path], draft[longest_path], drafts[longest_path];
+	struct upload upload = {.sum = sum, .size = size, .offset = offset, .piece = piece};
+	char drafts[longest_path];
 	*state = (struct cairn_upload_state){.status = 200};
 	if (!check_size(uploads, size, state, error))
 		return false;
-	if (piece.length == 0 || offset > size || piece.length > size - offset) {
-		cairn_fail(error, "the piece does not lie within the file");
-		return fail(state, 400);
+	if (piece.length == 0 || offset > size || piece.length > size - offset)
+		return fail(state, 400, error, "the piece does not lie within the file");
+	if (!know_secret(uploads, true, error)) {
+		state->status = 507;
+		return false;
 	}
-	if (!know_secret(uploads, true, error))
-		return fail(state, 507);
-	cairn_uploads_folder(uploads, tenant, folder);
-	snprintf(drafts, sizeof drafts, "%.4000s/%s", folder, drafts_name);
-	draft_path(folder, sum, size, draft);
+	cairn_uploads_folder(uploads, tenant, upload.folder);
+	snprintf(drafts, sizeof drafts, "%.4000s/%s", upload.folder, drafts_name);
+	draft_path(upload.folder, sum, size, upload.draft);
 	int created = offset == 0 ? O_CREAT : 0; /* a file that was not begun is not made: nobody would ever remove it */
-	int file = cairn_folder_make(drafts) ? open(draft, O_RDWR | created | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-	if (file < 0 && errno == ENOENT && offset > 0) {
-		cairn_fail(error, "nothing of the file is here; begin with its first byte");
-		return fail(state, 409);
-	}
-	if (file < 0) {
-		cairn_fail_errno(error, "the collector cannot write to its disk");
-		return fail(state, 507);
-	}
-	bool good = take(uploads, folder, draft, file, sum, size, offset, piece, state, error);
-	close(file);
+	upload.file = cairn_folder_make(drafts) ? open(upload.draft, O_RDWR | created | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	if (upload.file < 0 && errno == ENOENT && offset > 0)
+		return fail(state, 409, error, "nothing of the file is here; begin with its first byte");
+	if (upload.file < 0)
+		return fail_disk(state, error, "the collector cannot write to its disk");
+	bool good = take(uploads, &upload, state, error);
+	close(upload.file);
 	return good;
 }
 

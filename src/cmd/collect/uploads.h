@@ -14,6 +14,7 @@
 #define CAIRN_CMD_COLLECT_UPLOADS_H
 
 #include "base/bytes.h"
+#include "base/sha256.h"
 #include "cmd/collect/build_file.h"
 #include "cmd/collect/suspects.h"
 #include "profile/profile.h"
@@ -22,7 +23,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { CAIRN_UPLOAD_PIECE = 4 << 20, CAIRN_UPLOAD_SUM = 64 };
+enum { CAIRN_UPLOAD_PIECE = 4 << 20, CAIRN_UPLOAD_SUM = CAIRN_SHA256_DIGITS };
 
 struct cairn_uploads {
 	const char *path; /* borrowed */

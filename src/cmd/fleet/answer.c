@@ -42,11 +42,8 @@ struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_opt
 {
 	if (operand_count > 0)
 		cairn_fail_usage(error, "a question takes options only, not '%.100s'", operands[0]);
-	else if (rows_of(options, rows, error)) {
-		struct cairn_fleet_options fleet = options->fleet;
-		fleet.last_only = back_ns == 0;
-		return cairn_fleet_ask(&fleet, back_ns, processes, error);
-	}
+	else if (rows_of(options, rows, error))
+		return cairn_fleet_ask(&options->fleet, back_ns, processes, error);
 	return NULL;
 }
 

@@ -18,9 +18,9 @@ struct cairn_fleet_answer_options {
 /* The groups that go with a struct cairn_fleet_answer_options. */
 extern const struct cairn_option_group cairn_fleet_answer_groups[];
 
-/* What a question begins with: its options are checked, and the store is asked about the last BACK_NS, or for 0 about everything, which
- * is the last snapshot of each process: all of them are too many. Returns the
- * store, and how many rows are wanted in *ROWS (0 for all); NULL, with a sentence, where it fails. */
+/* What a question begins with: checks its options and asks the store, without --from about the last BACK_NS, or everything for 0. Ask about
+ * everything with fleet.last_only: all snapshots are too many. Returns the store, and how many rows are wanted in *ROWS (0 for all); NULL
+ * with a message if it fails. */
 struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count,
 					     char **operands, struct cairn_store_processes *processes, size_t *rows,
 					     struct cairn_error *error);

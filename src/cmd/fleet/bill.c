@@ -171,13 +171,12 @@ static void write_json(const struct bill *bills, size_t count, struct cairn_buff
 
 int cairn_fleet_answer_bill(const void *values, int operand_count, char **operands)
 {
-	static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
 	const struct cairn_fleet_answer_options *options = values;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	size_t rows, count;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, hour, operand_count, operands, &processes, &rows, &error);
+	struct cairn_store *store = cairn_fleet_answer_begin(options, CAIRN_HOUR_NS, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	struct lines *lines = cairn_array_zero(processes.count, sizeof *lines);

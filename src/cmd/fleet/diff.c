@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
 static const char by_allocations[] = "allocations", by_nothing[] = "none";
 enum { points_most = 12 };
 
@@ -315,7 +314,8 @@ int cairn_fleet_answer_diff(const void *values, int operand_count, char **operan
 	if (!before)
 		cairn_out_of_memory(strlen(versions));
 	options.answer.fleet.version = NULL;
-	struct cairn_store *store = cairn_fleet_answer_begin(&options.answer, hour, operand_count, operands, &processes, &rows, &error);
+	struct cairn_store *store =
+		cairn_fleet_answer_begin(&options.answer, CAIRN_HOUR_NS, operand_count, operands, &processes, &rows, &error);
 	bool good = store && keep_releases(&processes, before, dots + 2, &error) && cairn_fleet_answer_service(&processes, &error) &&
 		    compare(store, &processes, dots + 2, &options, &comparison, &contrast, &error);
 	if (good)

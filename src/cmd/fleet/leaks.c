@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
 enum { least_dumps = 3, shown_callers = 4 };
 
 static bool add_point(void *context, const struct cairn_profile *profile, struct cairn_error *error)
@@ -223,7 +222,7 @@ int cairn_fleet_answer_leaks(const void *values, int operand_count, char **opera
 	struct cairn_fleet fleet = {0};
 	size_t rows;
 	sparse.fleet.sparse = true;
-	struct cairn_store *store = cairn_fleet_answer_begin(&sparse, 24 * hour, operand_count, operands, &processes, &rows, &error);
+	struct cairn_store *store = cairn_fleet_answer_begin(&sparse, CAIRN_DAY_NS, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	bool good = cairn_fleet_answer_service(&processes, &error) && cairn_fleet_judge_processes(store, &processes, &fleet, &error);

@@ -89,17 +89,18 @@ static void services_json(const struct service_row *rows, size_t count, struct c
 
 int cairn_fleet_answer_services(const void *values, int operand_count, char **operands)
 {
-	const struct cairn_fleet_answer_options *options = values;
+	struct cairn_fleet_answer_options options = *(const struct cairn_fleet_answer_options *)values;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	size_t rows;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, 0, operand_count, operands, &processes, &rows, &error);
+	options.fleet.last_only = true;
+	struct cairn_store *store = cairn_fleet_answer_begin(&options, 0, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	size_t count;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	struct service_row *services = list_services(&processes, &count);
-	(options->json ? services_json : services_text)(services, rows && rows < count ? rows : count, &out);
+	(options.json ? services_json : services_text)(services, rows && rows < count ? rows : count, &out);
 	free(services);
 	return cairn_fleet_answer_end(store, &processes, &out);
 }
@@ -111,14 +112,53 @@ static int compare_ends(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+static void kills_text(const struct cairn_store_process *const *ended, size_t count, struct cairn_buffer *out)
+{
+	char live[24];
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_store_point *last = cairn_store_last(ended[i]);
+		cairn_fleet_answer_time(out, last->time_ns);
+		cairn_buffer_text(out, "  ");
+		cairn_fleet_answer_padded(out, ended[i]->service, 16);
+		cairn_fleet_answer_padded(out, ended[i]->version, 12);
+		cairn_fleet_answer_padded(out, ended[i]->host, 16);
+		cairn_buffer_format(out, "%7llu  %10s live  ", (unsigned long long)ended[i]->pid, cairn_text_human(last->bytes, live));
+		cairn_utf8_show(out, cairn_bytes_of(last->ended));
+		cairn_buffer_byte(out, '\n');
+	}
+}
+
+static void kills_json(const struct cairn_store_process *const *ended, size_t count, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_open(&json, "kills", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_store_point *last = cairn_store_last(ended[i]);
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_number(&json, "time", cairn_fleet_answer_seconds(last->time_ns));
+		cairn_json_text(&json, "service", cairn_bytes_of(ended[i]->service));
+		cairn_json_text(&json, "version", cairn_bytes_of(ended[i]->version));
+		cairn_json_text(&json, "host", cairn_bytes_of(ended[i]->host));
+		cairn_json_integer(&json, "pid", (int64_t)ended[i]->pid);
+		cairn_json_text(&json, "ended", cairn_bytes_of(last->ended));
+		cairn_json_number(&json, "live", round(last->bytes));
+		cairn_json_close(&json, '}');
+	}
+	cairn_json_close(&json, ']');
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
 /* Processes that have ended, the last one first. */
 int cairn_fleet_answer_kills(const void *values, int operand_count, char **operands)
 {
-	const struct cairn_fleet_answer_options *options = values;
+	struct cairn_fleet_answer_options options = *(const struct cairn_fleet_answer_options *)values;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	size_t rows;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, 0, operand_count, operands, &processes, &rows, &error);
+	options.fleet.last_only = true;
+	struct cairn_store *store = cairn_fleet_answer_begin(&options, 0, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	const struct cairn_store_process **ended = cairn_array_new(processes.count, sizeof *ended);
@@ -129,42 +169,9 @@ int cairn_fleet_answer_kills(const void *values, int operand_count, char **opera
 	if (count > 0)
 		qsort(ended, count, sizeof *ended, compare_ends);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	struct cairn_json json = cairn_json(&out);
-	if (options->json) {
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_open(&json, "kills", '[');
-	} else {
+	if (!options.json)
 		cairn_buffer_format(&out, "%zu of %zu processes have ended\n", count, processes.count);
-	}
-	for (size_t i = 0; i < count && (rows == 0 || i < rows); i++) {
-		const struct cairn_store_point *last = cairn_store_last(ended[i]);
-		char live[24];
-		if (options->json) {
-			cairn_json_open(&json, NULL, '{');
-			cairn_json_number(&json, "time", cairn_fleet_answer_seconds(last->time_ns));
-			cairn_json_text(&json, "service", cairn_bytes_of(ended[i]->service));
-			cairn_json_text(&json, "version", cairn_bytes_of(ended[i]->version));
-			cairn_json_text(&json, "host", cairn_bytes_of(ended[i]->host));
-			cairn_json_integer(&json, "pid", (int64_t)ended[i]->pid);
-			cairn_json_text(&json, "ended", cairn_bytes_of(last->ended));
-			cairn_json_number(&json, "live", round(last->bytes));
-			cairn_json_close(&json, '}');
-			continue;
-		}
-		cairn_fleet_answer_time(&out, last->time_ns);
-		cairn_buffer_text(&out, "  ");
-		cairn_fleet_answer_padded(&out, ended[i]->service, 16);
-		cairn_fleet_answer_padded(&out, ended[i]->version, 12);
-		cairn_fleet_answer_padded(&out, ended[i]->host, 16);
-		cairn_buffer_format(&out, "%7llu  %10s live  ", (unsigned long long)ended[i]->pid, cairn_text_human(last->bytes, live));
-		cairn_utf8_show(&out, cairn_bytes_of(last->ended));
-		cairn_buffer_byte(&out, '\n');
-	}
-	if (options->json) {
-		cairn_json_close(&json, ']');
-		cairn_json_close(&json, '}');
-		cairn_buffer_byte(&out, '\n');
-	}
+	(options.json ? kills_json : kills_text)(ended, rows && rows < count ? rows : count, &out);
 	free(ended);
 	return cairn_fleet_answer_end(store, &processes, &out);
 }

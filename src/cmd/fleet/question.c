@@ -221,13 +221,12 @@ static bool add_profile(void *context, const struct cairn_profile *profile, stru
 bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, struct cairn_error *error)
 {
 	enum { points_most = 12 };
-	static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
 	struct cairn_arena arena = {0};
 	struct cairn_fleet_options options = {0};
 	struct cairn_store_processes processes = {0};
 	struct sum sum;
 	bool good = cairn_fleet_source_parse(name, &arena, &options, error);
-	struct cairn_store *store = good ? cairn_fleet_ask(&options, hour, &processes, error) : NULL;
+	struct cairn_store *store = good ? cairn_fleet_ask(&options, CAIRN_HOUR_NS, &processes, error) : NULL;
 	double *shares = cairn_array_new(processes.count, sizeof *shares);
 	double instances = cairn_fleet_shares(&processes, shares);
 	cairn_combine_start(&sum.combine, profile);

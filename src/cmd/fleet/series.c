@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const int64_t day = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 enum { silent_times = 3 };
 
 /* The usual time between two snapshots of PROCESS; 0 where there is only one. */
@@ -235,7 +234,7 @@ bool cairn_fleet_source_series(struct cairn_series *series, const char *name, co
 	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
 	char text[200];
 	bool good = cairn_fleet_source_parse(name, &arena, &options, error);
-	struct cairn_store *store = good ? cairn_fleet_ask(&options, day, &processes, error) : NULL;
+	struct cairn_store *store = good ? cairn_fleet_ask(&options, CAIRN_DAY_NS, &processes, error) : NULL;
 	size_t count = store ? cairn_fleet_instants(&processes, instants) : 0;
 	snprintf(text, sizeof text, "%.100s, %s its instances", options.service ? options.service : "all services",
 		 options.per_instance ? "the mean of" : "the sum of");

@@ -14,7 +14,7 @@
 /* Instances are looked at in *slots*: hours, as far as the store has them, or as many of them apart as it takes; and where there are too
  * few hours, times of at least ten minutes, of which each has a whole snapshot. */
 enum { slots_most = 25, hours_least = 12, short_slots_most = 13, slots_least = 6, points_least = 3 };
-static const int64_t hour_ns = 3600 * (int64_t)CAIRN_SECOND_NS, whole_ns = 600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t whole_ns = 10 * CAIRN_MINUTE_NS;
 /* Values of one call path at one time: so many are looked at one by one. */
 static const size_t cells_most = 400000;
 /* Call paths to look at: those that rose most on all instances together, on one instance, in bytes, and those that hold most. */
@@ -76,7 +76,7 @@ static bool choose_slots(struct survey *survey)
 		first = from < first ? from : first;
 		last = to > last ? to : last;
 	}
-	set_slots(survey, hour_ns, first, last, slots_most);
+	set_slots(survey, CAIRN_HOUR_NS, first, last, slots_most);
 	survey->hourly = survey->slot_count >= hours_least && cairn_hourly_reaches(survey->store, first);
 	if (!survey->hourly) {
 		int64_t width = (last - first) / (short_slots_most - 1);

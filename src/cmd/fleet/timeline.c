@@ -8,14 +8,13 @@
 
 int cairn_fleet_answer_timeline(const void *values, int operand_count, char **operands)
 {
-	static const int64_t day = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
 	const struct cairn_fleet_answer_options *options = values;
 	struct cairn_error error;
 	struct cairn_store_processes processes;
 	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	size_t rows;
-	struct cairn_store *store = cairn_fleet_answer_begin(options, day, operand_count, operands, &processes, &rows, &error);
+	struct cairn_store *store = cairn_fleet_answer_begin(options, CAIRN_DAY_NS, operand_count, operands, &processes, &rows, &error);
 	if (!store)
 		return cairn_say_failure(&error);
 	bool mean = options->fleet.per_instance, any_limit = false;

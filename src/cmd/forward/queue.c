@@ -183,26 +183,25 @@ void cairn_forward_queues_add(struct cairn_forward_queues *queues, struct cairn_
 	}
 }
 
-void cairn_forward_queues_metrics(struct cairn_forward_queues *queues, const char *prefix, struct cairn_buffer *out)
+void cairn_forward_queues_metrics(struct cairn_forward_queues *queues, struct cairn_buffer *out)
 {
 	static const struct {
 		const char *name, *type, *help;
 	} rows[] = {
-		{"forwarded_total", "counter", "Snapshots that the receiver took."},
-		{"forward_refused_total", "counter", "Snapshots that the receiver will not take."},
-		{"forward_lost_total", "counter", "Snapshots that were not sent, since the receiver was away."},
-		{"forward_waiting", "gauge", "Snapshots that wait to be sent."},
+		{"cairn_collect_forwarded_total", "counter", "Snapshots that the receiver took."},
+		{"cairn_collect_forward_refused_total", "counter", "Snapshots that the receiver will not take."},
+		{"cairn_collect_forward_lost_total", "counter", "Snapshots that were not sent, since the receiver was away."},
+		{"cairn_collect_forward_waiting", "gauge", "Snapshots that wait to be sent."},
 	};
 	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-		cairn_buffer_format(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefix, rows[row].name, rows[row].help, prefix, rows[row].name,
-				    rows[row].type);
+		cairn_buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", rows[row].name, rows[row].help, rows[row].name, rows[row].type);
 		for (size_t i = 0; i < queues->count; i++) {
 			struct queue *queue = queues->items[i];
 			pthread_mutex_lock(&queue->lock);
 			uint64_t waiting = queue->count;
 			pthread_mutex_unlock(&queue->lock);
 			const uint64_t values[] = {queue->sent, queue->refused, queue->lost, waiting};
-			cairn_buffer_format(out, "%s%s{receiver=\"%s\",number=\"%zu\"} %llu\n", prefix, rows[row].name,
+			cairn_buffer_format(out, "%s{receiver=\"%s\",number=\"%zu\"} %llu\n", rows[row].name,
 					    cairn_forward_kind(queue->forward), i + 1, (unsigned long long)values[row]);
 		}
 	}

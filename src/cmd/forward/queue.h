@@ -19,8 +19,8 @@ struct cairn_forward_queues *cairn_forward_queues_open(const struct cairn_option
 void cairn_forward_queues_add(struct cairn_forward_queues *queues, struct cairn_profile *profile,
 			      const struct cairn_store_snapshot *snapshot);
 
-/* Appends the metrics, whose names begin with PREFIX. Any thread. */
-void cairn_forward_queues_metrics(struct cairn_forward_queues *queues, const char *prefix, struct cairn_buffer *out);
+/* Appends the metrics. Any thread. */
+void cairn_forward_queues_metrics(struct cairn_forward_queues *queues, struct cairn_buffer *out);
 
 /* Sends the requests that are left, for a few seconds at most, and ends the threads. QUEUES may be NULL. */
 void cairn_forward_queues_close(struct cairn_forward_queues *queues);

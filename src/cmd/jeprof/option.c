@@ -56,8 +56,8 @@ static const struct cairn_option view_table[] = {
 	 AT(edge_fraction), 0},
 	{0, "maxdegree", "N", "call graph: draw at most N edges into and out of a node (default: 8)", CAIRN_OPTION_COUNT, AT(max_degree),
 	 0},
-	FLAG("heapcheck", heapcheck, "call graph: emphasize functions that allocate"),
-	{0, "scale", "N", "with --gv: its scale", CAIRN_OPTION_COUNT, AT(scale), 0},
+	FLAG("heapcheck", heapcheck, "accepted and ignored"),
+	{0, "scale", "N", "accepted and ignored", CAIRN_OPTION_COUNT, AT(scale), 0},
 	{0},
 };
 
@@ -72,9 +72,9 @@ static const struct cairn_option source_table[] = {
 	FLAG("debug-syms-by-id", debug_syms_by_id, "accepted and ignored; debug files are always searched by build-id"),
 	FLAG("help", help, "print this help"),
 	FLAG("version", version, "print the version"),
-	FLAG("test", test, "accepted and ignored"),
-	FLAG("debug", debug, NULL),
-	{0, "test_stride", "N", NULL, CAIRN_OPTION_COUNT, AT(test_stride), 0},
+	FLAG("test", test, "do nothing and exit with status 0"),
+	FLAG("debug", debug, "accepted and ignored"),
+	{0, "test_stride", "N", "accepted and ignored", CAIRN_OPTION_COUNT, AT(test_stride), 0},
 	FLAG("total_delay", total_delay, NULL),
 	FLAG("contentions", contentions, NULL),
 	FLAG("mean_delay", mean_delay, NULL),

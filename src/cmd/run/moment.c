@@ -166,7 +166,6 @@ bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *member
 		return false;
 	taken->memory = members->anonymous;
 	taken->processes = members->count;
-	taken->taken_ns = cairn_clock_ns();
 	taken->time_ns = cairn_clock_wall_ns();
 	if (members->count > 0)
 		qsort(members->items, members->count, sizeof *members->items, by_memory);
@@ -198,7 +197,6 @@ void cairn_moment_add(struct cairn_moment *moment, const struct cairn_members *m
 		return;
 	}
 	add_shot(moment, find_member(members, pid), pid, copy);
-	moment->taken_ns = cairn_clock_ns();
 	moment->time_ns = cairn_clock_wall_ns();
 }
 

@@ -26,7 +26,6 @@ struct cairn_moment {
 	size_t count;
 	uint64_t memory;  /* of all members then, with and without a shot */
 	size_t processes; /* the number of those */
-	int64_t taken_ns;
 	int64_t time_ns;  /* since 1970 */
 };
 

@@ -351,7 +351,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 		start_command(run->command, &before, loop.terminal >= 0);
 	if (run->pid < 0)
 		return cairn_fail_errno(error, "cannot start a process");
-	cairn_memory_read_many(); /* the command, which is started by now, keeps its own limit */
+	cairn_memory_raise_file_limit(); /* the command, which is started by now, keeps its own limit */
 	signal(SIGPIPE, SIG_IGN); /* the summary may have no reader any more */
 	if (loop.terminal >= 0)
 		setpgid(run->pid, run->pid);

@@ -37,7 +37,7 @@ enum { files_most = 4000,
 /* A file that looks cut may still be written, as may one that does not say where it ends. */
 static const int64_t cut_ns = 10 * CAIRN_SECOND_NS, unsaid_ns = 2 * CAIRN_SECOND_NS;
 /* A process that has written nothing for so long makes room for others. */
-static const int64_t stale_ns = 3600 * CAIRN_SECOND_NS;
+static const int64_t stale_ns = CAIRN_HOUR_NS;
 
 static int newest_first(const void *a, const void *b)
 {

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "cmd/serve/route.h"
 #include "cmd/service.h"
@@ -13,7 +12,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -76,6 +74,19 @@ static void let_go(struct cairn_serve_process *process)
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
+/* Keeps DUMP. If the run's owner is not known yet, this is the time to find out: dumps stay, so a run that gives one and still cannot be
+ * examined counts as foreign. */
+static bool keep_dump(struct cairn_serve_process *process, struct cairn_bytes dump, const char *name, struct cairn_error *error)
+{
+	if (process->life.pid && process->owner == CAIRN_OWNER_UNKNOWN) {
+		enum cairn_serve_owner owner = cairn_serve_owner_of(process->life.pid);
+		pthread_mutex_lock(&process->serve->lock);
+		process->owner = owner == CAIRN_OWNER_OWN && !has_ended(process) ? CAIRN_OWNER_OWN : CAIRN_OWNER_FOREIGN;
+		pthread_mutex_unlock(&process->serve->lock);
+	}
+	return cairn_serve_process_dump(process, dump, name, error);
+}
+
 /* Ends following a process that has ended. Its last dump is that of its last moment, if there is one. */
 static void take_leave(struct cairn_serve_process *process)
 {
@@ -90,34 +101,10 @@ static void take_leave(struct cairn_serve_process *process)
 	cairn_ending_read(&process->life, process->pidfd, &ending);
 	cairn_ending_say(&ending, how, sizeof how);
 	if (cairn_keeper_write(&process->keeper, &ending, &reading, &dump, &error))
-		cairn_serve_process_dump(process, cairn_buffer_bytes(&dump), "the last moment", &error);
+		keep_dump(process, cairn_buffer_bytes(&dump), "the last moment", &error);
 	cairn_buffer_free(&dump);
 	let_go(process);
 	cairn_serve_process_state(process, CAIRN_SERVE_ENDED, how);
-}
-
-/* Whether process PID has our user and our root: then the files that its debug information names are no secret to it. */
-static bool is_own(int pid)
-{
-	char path[32];
-	struct stat ours, theirs;
-	struct cairn_file file;
-	uint64_t user = 0;
-	snprintf(path, sizeof path, "/proc/%d/root/.", pid);
-	if (stat("/", &ours) != 0 || stat(path, &theirs) != 0 || ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	if (!cairn_file_read(&file, path, NULL))
-		return false;
-	struct cairn_bytes rest = file.bytes, line;
-	bool known = false;
-	while (!known && cairn_text_line(&rest, &line, NULL))
-		if (cairn_text_take(&line, "Uid:")) {
-			cairn_text_skip_blanks(&line);
-			known = cairn_text_decimal(&line, &user);
-		}
-	cairn_file_close(&file);
-	return known && user == geteuid();
 }
 
 static void attend(struct cairn_serve_process *process, int pid)
@@ -126,11 +113,10 @@ static void attend(struct cairn_serve_process *process, int pid)
 	if (!pid || !cairn_life_of(pid, &process->life))
 		return;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	bool own = is_own(pid);
+	enum cairn_serve_owner owner = cairn_serve_owner_of(pid);
 	pthread_mutex_lock(&process->serve->lock);
 	cairn_serve_process_attend(process, pid);
-	process->foreign |= !own;
-	process->own = !process->foreign;
+	process->owner = cairn_serve_owner_add(process->owner, owner);
 	if (!process->program[0]) {
 		char path[32], exe[256] = "";
 		snprintf(path, sizeof path, "/proc/%d/exe", pid);
@@ -212,7 +198,7 @@ static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 	cairn_buffer_free(&body);
 	body = (struct cairn_buffer){0};
 	bool good = cairn_target_snapshot(&process->target, &body, error) &&
-		    cairn_serve_process_dump(process, cairn_buffer_bytes(&body), process->name, error);
+		    keep_dump(process, cairn_buffer_bytes(&body), process->name, error);
 	if (!good)
 		cairn_serve_process_state(process, process->state == CAIRN_SERVE_PAUSED ? CAIRN_SERVE_PAUSED : CAIRN_SERVE_SILENT,
 					  error->text);

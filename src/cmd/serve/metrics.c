@@ -1,6 +1,5 @@
 /* metrics.c - the figures of the page as metrics for Prometheus.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/serve/answer.h"
 #include "dump/end.h"

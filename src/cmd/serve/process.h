@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "cmd/serve/archive.h"
+#include "cmd/serve/owner.h"
 #include "cmd/serve/verdict.h"
 #include "cmd/target.h"
 #include "cmd/watch/keeper.h"
@@ -58,7 +59,7 @@ struct cairn_serve_process {
 	const char *name; /* of the target, as given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may be restarted */
 	bool sum; /* the sum of all instances of a service in a store */
-	unsigned users; /* requests about it that are being answered; under serve->lock */
+	unsigned users; /* requests and threads of folders that use it: it is not freed before there are none; under serve->lock */
 	char folder_program[256], folder_host[65]; /* of a folder: whose runs these are */
 	struct cairn_serve_run *runs; /* the same; under serve->lock */
 	size_t run_count, run_capacity;
@@ -66,7 +67,7 @@ struct cairn_serve_process {
 	/* Under serve->lock. */
 	char program[128], command[256], host[65];
 	int pid; /* in our PID namespace; 0 if unknown */
-	bool own, foreign; /* all its runs, or one that was not, were of our user on our file system: so it could read what we can */
+	enum cairn_serve_owner owner; /* of its runs on this machine; only the thread that follows it writes this */
 	enum cairn_serve_state state;
 	char why[600]; /* the reason of the state; "" for none */
 	int64_t since_ms; /* when the state began */
@@ -97,7 +98,6 @@ struct cairn_serve_process {
 	struct cairn_life life;
 	int pidfd;
 	struct cairn_keeper keeper;
-	bool short_of_memory;
 
 	pthread_mutex_t heavy;
 	struct cairn_archive archive;

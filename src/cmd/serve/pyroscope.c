@@ -309,6 +309,21 @@ static bool answer_series(struct asking *asking, const struct query *query, stru
 	return true;
 }
 
+static double total_of(const struct cairn_profile *profile, const struct profile_type *type)
+{
+	uint32_t value = cairn_profile_find_value(profile, type->sample);
+	return value == CAIRN_NONE ? 0 : cairn_profile_total(profile, value);
+}
+
+/* Chooses up to MOST points of PROCESS, evenly from the first to the last; the last if there is only one. Returns how many. */
+static size_t choose_points(const struct cairn_store_process *process, size_t most, size_t *chosen)
+{
+	size_t count = process->point_count < most ? process->point_count : most;
+	for (size_t i = 0; i < count; i++)
+		chosen[i] = count > 1 ? i * (process->point_count - 1) / (count - 1) : process->point_count - 1;
+	return count;
+}
+
 /* Totals of one value at the points of a process. Those of live bytes are known; of others they are read, of very many points some. */
 struct totals {
 	const struct profile_type *type;
@@ -321,22 +336,20 @@ static bool take_total(void *context, const struct cairn_profile *profile, struc
 {
 	struct totals *totals = context;
 	(void)error;
-	uint32_t value = cairn_profile_find_value(profile, totals->type->sample);
-	totals->values[totals->wanted[totals->at++]] = value == CAIRN_NONE ? 0 : cairn_profile_total(profile, value);
+	totals->values[totals->wanted[totals->at++]] = total_of(profile, totals->type);
 	return true;
 }
 
 static bool read_totals(struct asking *asking, const struct cairn_store_process *process, const struct profile_type *type, double *values,
 			struct cairn_error *error)
 {
-	size_t wanted[totals_most], count = process->point_count < totals_most ? process->point_count : totals_most;
+	size_t wanted[totals_most];
 	bool live = cairn_value_kind(cairn_bytes_of(type->sample)) == CAIRN_VALUE_LIVE_BYTES;
 	for (size_t i = 0; i < process->point_count; i++)
 		values[i] = live ? process->points[i].bytes : NAN;
 	if (live)
 		return true;
-	for (size_t i = 0; i < count; i++)
-		wanted[i] = count > 1 ? i * (process->point_count - 1) / (count - 1) : 0;
+	size_t count = choose_points(process, totals_most, wanted);
 	struct totals totals = {.type = type, .values = values, .wanted = wanted};
 	bool good = cairn_store_profiles(asking->store, process, wanted, count, take_total, &totals, error);
 	for (size_t i = 1; i < process->point_count; i++)
@@ -491,12 +504,6 @@ static bool add_profile(void *context, const struct cairn_profile *profile, stru
 	return cairn_combine_add(&sum->combine, profile, sum->factor, error);
 }
 
-static double total_of(const struct cairn_profile *profile, const struct profile_type *type)
-{
-	uint32_t value = cairn_profile_find_value(profile, type->sample);
-	return value == CAIRN_NONE ? 0 : cairn_profile_total(profile, value);
-}
-
 static bool add_end(void *context, const struct cairn_profile *profile, struct cairn_error *error)
 {
 	struct sum *sum = context;
@@ -540,9 +547,7 @@ static bool merge(struct asking *asking, const struct query *query, const struct
 	cairn_combine_start(&sum.combine, profile);
 	for (size_t i = 0; good && i < processes.count; i++) {
 		const struct cairn_store_process *process = &processes.items[i];
-		size_t count = process->point_count < each ? process->point_count : each, wanted[points_most];
-		for (size_t k = 0; k < count; k++)
-			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : process->point_count - 1;
+		size_t wanted[points_most], count = choose_points(process, each, wanted);
 		sum.factor = shares[i] / (double)count;
 		good = go_on(asking, error) &&
 		       (type->accumulates ? add_allocated(asking, process, &sum, error)
@@ -685,9 +690,9 @@ void cairn_pyroscope_refuse(struct cairn_response *response, const char *why)
 	cairn_response_header(response, "Retry-After", "1");
 }
 
-/* The store stays open between questions: it knows names by then. */
-static bool answer(const struct method *method, const char *name, const char *tenant, const struct query *query, bool binary,
-		   const atomic_bool *gone, struct cairn_arena *arena, struct cairn_buffer *body, struct cairn_error *error)
+/* Answers from the store NAME, which stays open between questions: it knows names by then. */
+static bool answer(const struct method *method, const char *name, struct asking *asking, const struct query *query,
+		   struct cairn_error *error)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct cairn_store *store;
@@ -695,17 +700,12 @@ static bool answer(const struct method *method, const char *name, const char *te
 	if (!store)
 		store = cairn_store_open(name, error);
 	if (store)
-		cairn_store_heed(store, gone);
-	bool good = store && cairn_store_check(store, error);
-	if (good) {
-		struct asking asking = {.store = store, .tenant = tenant, .binary = binary, .arena = arena, .gone = gone,
-					.out = cairn_connect_begin(body, binary)};
-		good = method->answer(&asking, query, error);
-		cairn_connect_end(&asking.out);
-	}
+		cairn_store_cancel_when(store, asking->gone);
+	asking->store = store;
+	bool good = store && cairn_store_check(store, error) && method->answer(asking, query, error);
 	if (store)
-		cairn_store_heed(store, NULL);
-	if (!good && !error->usage && !atomic_load(gone)) { /* another connection may do better */
+		cairn_store_cancel_when(store, NULL);
+	if (!good && !error->usage && !atomic_load(asking->gone)) { /* another connection may do better */
 		cairn_store_close(store);
 		store = NULL;
 	}
@@ -733,8 +733,12 @@ void cairn_pyroscope_answer(const char *name, const char *tenant, struct cairn_e
 		return;
 	}
 	cairn_response_start(response, 200, binary ? binary_type : json_type);
-	if (!cairn_connect_read(request->body, binary, method->fields, &query, &arena, &error) ||
-	    !answer(method, name, tenant, &query, binary, &exchange->gone, &arena, &response->body, &error))
+	struct asking asking = {.tenant = tenant, .binary = binary, .arena = &arena, .gone = &exchange->gone,
+				.out = cairn_connect_begin(&response->body, binary)};
+	bool good = cairn_connect_read(request->body, binary, method->fields, &query, &arena, &error) &&
+		    answer(method, name, &asking, &query, &error);
+	cairn_connect_end(&asking.out);
+	if (!good)
 		fail(response, error.usage ? 400 : 503, error.usage ? "invalid_argument" : "unavailable", error.text);
 	cairn_arena_free(&arena);
 }

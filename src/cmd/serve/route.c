@@ -44,7 +44,8 @@ bool cairn_serve_is_watched(const struct cairn_serve *serve)
 	return serve->streams > 0 || (serve->looked_ns && cairn_clock_ns() - serve->looked_ns < looks_for_ns);
 }
 
-struct cairn_serve_process *cairn_serve_find(struct cairn_serve *serve, const char *key)
+/* The process of that key, or that has a run of that key; the first where KEY is empty; NULL for none. Under serve->lock. */
+static struct cairn_serve_process *find_process(struct cairn_serve *serve, const char *key)
 {
 	for (size_t i = 0; i < serve->process_count; i++)
 		if (!key[0] || strcmp(serve->processes[i]->key, key) == 0)
@@ -57,19 +58,6 @@ struct cairn_serve_process *cairn_serve_find(struct cairn_serve *serve, const ch
 }
 
 /* Which requests are allowed. */
-
-/* Compares in the time of the longer, whatever is in it. */
-static bool has_token(struct cairn_bytes authorization, const char *token)
-{
-	size_t length = strlen(token);
-	if (!cairn_bytes_start_with(authorization, "Bearer "))
-		return false;
-	struct cairn_bytes given = cairn_bytes_skip(authorization, 7);
-	unsigned char different = given.length != length;
-	for (size_t i = 0; i < length; i++)
-		different |= (unsigned char)(token[i] ^ (i < given.length ? given.data[i] : 0));
-	return different == 0;
-}
 
 static bool refuse(struct cairn_response *response, int status, const char *why)
 {
@@ -104,7 +92,7 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 		return true;
 	if (request->fetch_site.data && !is(request->fetch_site, "same-origin") && !is(request->fetch_site, "none"))
 		return refuse(response, 403, "requests from other sites are not answered");
-	if (serve->token[0] && !has_token(request->authorization, serve->token)) {
+	if (serve->token[0] && !cairn_token_equal(cairn_request_token(request), serve->token)) {
 		cairn_response_header(response, "WWW-Authenticate", "Bearer");
 		return refuse(response, 401, "the token is missing or wrong; open the address that 'cairn serve' printed, or send "
 					     "Authorization: Bearer TOKEN");
@@ -136,7 +124,7 @@ bool cairn_serve_admit(void *context, struct cairn_exchange *exchange, size_t *b
 
 /* Answers. */
 
-static bool answer_json(struct cairn_response *response, int status, const char *error)
+static bool answer_error(struct cairn_response *response, int status, const char *error)
 {
 	cairn_response_start(response, status, json_type);
 	struct cairn_json json = cairn_json(&response->body);
@@ -231,18 +219,18 @@ static bool answer_get(struct cairn_serve *serve, struct cairn_exchange *exchang
 	if (is(request->path, "/api/tree")) {
 		struct cairn_work_tree tree;
 		if (!cairn_work_tree(process, request->query, &tree))
-			return answer_json(response, 404, "no dump yet");
+			return answer_error(response, 404, "no dump yet");
 		if (request->if_none_match.data && is(request->if_none_match, tree.tag)) {
 			cairn_response_start(response, 304, "application/octet-stream");
 			cairn_work_name(response, &tree);
 			return true;
 		}
-		return cairn_work_answer(response, &tree) || !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_TREE, NULL);
+		return cairn_work_answer(response, &tree) || !cairn_serve_work_add(exchange, process, CAIRN_TASK_TREE, NULL);
 	}
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
 		if (is(request->path, tasks[i].path))
-			return !cairn_serve_work_add(serve, exchange, process, tasks[i].task, tasks[i].agent);
-	return answer_json(response, 404, "no such page; doc/live-page.md lists what there is");
+			return !cairn_serve_work_add(exchange, process, tasks[i].task, tasks[i].agent);
+	return answer_error(response, 404, "no such page; doc/live-page.md lists what there is");
 }
 
 static bool answer_post(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process)
@@ -258,20 +246,20 @@ static bool answer_post(struct cairn_serve *serve, struct cairn_exchange *exchan
 	const struct cairn_request *request = &exchange->request;
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
 		if (is(request->path, passed[i].path))
-			return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_POST, passed[i].agent);
+			return !cairn_serve_work_add(exchange, process, CAIRN_TASK_POST, passed[i].agent);
 	if (is(request->path, "/api/attach"))
-		return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_ATTACH, NULL);
+		return !cairn_serve_work_add(exchange, process, CAIRN_TASK_ATTACH, NULL);
 	if (is(request->path, "/api/cpu"))
-		return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_CPU, NULL);
+		return !cairn_serve_work_add(exchange, process, CAIRN_TASK_CPU, NULL);
 	if (is(request->path, "/api/snapshot")) {
 		if (!process->name || process->state == CAIRN_SERVE_ENDED)
-			return answer_json(&exchange->response, 400, "only dumps of this process are known");
+			return answer_error(&exchange->response, 400, "only dumps of this process are known");
 		process->wanted = true;
 		pthread_cond_broadcast(&serve->changed);
 		cairn_response_text(&exchange->response, 200, json_type, "{\"version\":1,\"done\":true}\n");
 		return true;
 	}
-	return answer_json(&exchange->response, 404, "no such page; doc/live-page.md lists what there is");
+	return answer_error(&exchange->response, 404, "no such page; doc/live-page.md lists what there is");
 }
 
 bool cairn_serve_handle(void *context, struct cairn_exchange *exchange)
@@ -295,16 +283,16 @@ bool cairn_serve_handle(void *context, struct cairn_exchange *exchange)
 		return true;
 	}
 	if (post && serve->options->store && cairn_pyroscope_is(request))
-		return !cairn_serve_work_add(serve, exchange, NULL, CAIRN_TASK_QUERY, NULL);
+		return !cairn_serve_work_add(exchange, NULL, CAIRN_TASK_QUERY, NULL);
 	pthread_mutex_lock(&serve->lock);
 	serve->looked_ns = cairn_clock_ns();
 	cairn_query_get(request->query, "process", key, sizeof key);
-	struct cairn_serve_process *process = cairn_serve_find(serve, key);
+	struct cairn_serve_process *process = find_process(serve, key);
 	bool done;
 	if (get && is(request->path, "/api/events"))
 		done = open_stream(serve, response);
 	else if (!process && !(get && is(request->path, "/api/processes")))
-		done = answer_json(response, 404, serve->process_count ? "no such process; /api/processes lists them" : "no process yet");
+		done = answer_error(response, 404, serve->process_count ? "no such process; /api/processes lists them" : "no process yet");
 	else
 		done = (get ? answer_get : answer_post)(serve, exchange, process);
 	pthread_mutex_unlock(&serve->lock);

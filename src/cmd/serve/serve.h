@@ -50,9 +50,6 @@ struct cairn_serve {
 	uint64_t event_count;
 };
 
-/* The process with that key, or with a run of that key; the first if KEY is empty; NULL for none. Under serve->lock. */
-struct cairn_serve_process *cairn_serve_find(struct cairn_serve *serve, const char *key);
-
 /* A thread that follows one target, until serve->stop. */
 void *cairn_serve_follow(void *process);
 
@@ -72,7 +69,7 @@ struct cairn_serve_folder {
 	struct cairn_serve_dropped dropped;
 };
 
-/* Begins with the folder at PATH, which has to be one with a dump in it. */
+/* Begins with the folder at PATH; notes on standard error if it has no dump yet. Fails if PATH is not a folder that can be read. */
 bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_serve *serve, const char *path, struct cairn_error *error);
 
 /* A thread that reads the folder, until serve->stop. */

@@ -21,14 +21,14 @@ enum { instances_most = CAIRN_SERVE_PROCESSES * 3 / 4,
        services_most = CAIRN_SERVE_PROCESSES - instances_most,
        points_most = CAIRN_COURSE_POINTS,
        overview_points = 48 };
-static const int64_t usual_back_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+static const int64_t usual_back_ns = CAIRN_DAY_NS;
 
 bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve *serve, const char *name, struct cairn_error *error)
 {
 	*store = (struct cairn_serve_store){.serve = serve, .tenant = serve->options->tenant};
 	store->store = cairn_store_open(name, error);
 	if (store->store)
-		cairn_store_heed(store->store, &serve->stop);
+		cairn_store_cancel_when(store->store, &serve->stop);
 	return store->store && cairn_store_check(store->store, error);
 }
 
@@ -255,10 +255,9 @@ static void count_unlisted(struct cairn_serve_store *store, const struct cairn_s
  * (store/hourly.h). */
 static int64_t overview_slot(int64_t back_ns)
 {
-	static const int64_t minute = 60 * (int64_t)CAIRN_SECOND_NS, hour = 60 * minute;
-	int64_t slot = 10 * minute;
+	int64_t slot = 10 * CAIRN_MINUTE_NS;
 	while (back_ns / slot > overview_points)
-		slot = slot < 30 * minute ? 30 * minute : slot < hour ? hour : slot * 2;
+		slot = slot < 30 * CAIRN_MINUTE_NS ? 30 * CAIRN_MINUTE_NS : slot < CAIRN_HOUR_NS ? CAIRN_HOUR_NS : slot * 2;
 	return slot;
 }
 

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "dump/end.h"
-#include "process/clock.h"
 #include "report/top.h"
 #include "series/leaks.h"
 #include "series/timeline.h"

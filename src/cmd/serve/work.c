@@ -38,8 +38,6 @@ struct job {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	pthread_t threads[threads];
-	unsigned started;
 	unsigned slow; /* jobs that wait for a process */
 	unsigned queries; /* to the store, including the one that is being answered */
 	bool querying; /* a query is being answered */
@@ -255,7 +253,7 @@ static bool list_source(struct job *job, struct cairn_error *error)
 	struct cairn_serve_process *process = job->process;
 	struct cairn_source_search search = {.folders = process->serve->options->source_path};
 	pthread_mutex_lock(&process->serve->lock);
-	search.confined = !process->own;
+	search.confined = process->owner != CAIRN_OWNER_OWN;
 	pthread_mutex_unlock(&process->serve->lock);
 	struct cairn_pattern *compiled = cairn_pattern_compile(pattern, error);
 	bool good = compiled != NULL;
@@ -526,16 +524,16 @@ static void *run(void *context)
 bool cairn_serve_work_start(struct cairn_serve *serve, struct cairn_error *error)
 {
 	work.serve = serve;
-	for (; work.started < threads; work.started++)
-		if (pthread_create(&work.threads[work.started], NULL, run, NULL) != 0)
+	pthread_t thread; /* none is joined: they run until the program ends */
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread, NULL, run, NULL) != 0)
 			return cairn_fail(error, "cannot start a thread");
 	return true;
 }
 
-bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process,
-			  enum cairn_serve_task task, const char *path)
+bool cairn_serve_work_add(struct cairn_exchange *exchange, struct cairn_serve_process *process, enum cairn_serve_task task,
+			  const char *path)
 {
-	(void)serve;
 	struct job job = {.exchange = exchange, .process = process, .task = task};
 	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
 	pthread_mutex_lock(&work.lock);

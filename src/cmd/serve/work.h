@@ -24,8 +24,8 @@ enum cairn_serve_task {
 
 /* Leaves EXCHANGE to one of these threads. If too many requests wait, answers it and returns false. PATH is the path on the agent, for
  * CAIRN_TASK_POST and CAIRN_TASK_STATS. Under serve->lock if PROCESS is not NULL. */
-bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process,
-			  enum cairn_serve_task task, const char *path);
+bool cairn_serve_work_add(struct cairn_exchange *exchange, struct cairn_serve_process *process, enum cairn_serve_task task,
+			  const char *path);
 
 /* One tree of a process: the points that it is made of, and its tag, in quotes as HTTP wants it, which no other tree has. */
 struct cairn_work_tree {

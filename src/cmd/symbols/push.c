@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/symbols/push.h"
 
-#include "base/array.h"
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/sha256.h"
@@ -62,12 +61,9 @@ static bool ask(const struct push *push, const char *sum, const char *query, str
 static void write_sum(struct cairn_bytes bytes, char out[CAIRN_UPLOAD_SUM + 1])
 {
 	struct cairn_sha256 state;
-	uint8_t digest[32];
 	cairn_sha256_begin(&state);
 	cairn_sha256_add(&state, bytes);
-	cairn_sha256_end(&state, digest);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	cairn_sha256_hex(&state, out);
 }
 
 static bool refuse(const struct said *said, struct cairn_error *error)

@@ -73,6 +73,12 @@ static void write_history(const struct cairn_history_ask *ask, const struct cair
 	free(history.rows);
 }
 
+/* Whether LIST is one file, which can be read again if it has no history. */
+static bool is_one_file(const struct cairn_dump_files *list)
+{
+	return list->count == 1 && !cairn_target_is(list->items[0].path) && strcmp(list->items[0].path, "-") != 0;
+}
+
 bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct cairn_source_options *options, int count, char **names,
 			    bool *found, struct cairn_buffer *out, struct cairn_error *error)
 {
@@ -84,9 +90,7 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 	cairn_profile_init(&profile);
 	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
 		    cairn_files_keep_service(&list, options->service, error);
-	bool one = good &&
-		   (ask->required || (list.count == 1 && !cairn_target_is(list.items[0].path) && strcmp(list.items[0].path, "-") != 0));
-	if (one) {
+	if (good && (ask->required || is_one_file(&list))) {
 		cairn_profile_free(&profile);
 		const char *path = cairn_files_newest(&list, false)->path;
 		good = cairn_source_read(&profile, path, options, error);
@@ -99,5 +103,5 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 		write_history(ask, &profile, out);
 	cairn_profile_free(&profile);
 	cairn_files_free(&list);
-	return good || !(one || ask->required); /* the caller reports what is wrong with several */
+	return good;
 }

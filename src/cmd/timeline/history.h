@@ -16,7 +16,7 @@ struct cairn_history_ask {
 };
 
 /* Appends the history of the dump that NAMES stand for, the newest of several where it is required, to OUT. *FOUND is false where there is
- * none and none is required. */
+ * none and none is required. Fails if the sources cannot be listed or that dump cannot be read. */
 bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct cairn_source_options *options, int count, char **names,
 			    bool *found, struct cairn_buffer *out, struct cairn_error *error);
 

@@ -47,17 +47,29 @@ struct cairn_push {
 	int64_t end_ns; /* of closing */
 };
 
+static bool load_dump(struct cairn_push *push, struct cairn_bytes dump, struct cairn_loaded *loaded, struct cairn_error *error)
+{
+	static const struct cairn_source_options source;
+	const struct cairn_load_options options = {
+		.query = cairn_buffer_bytes(&push->query),
+		.tenant = {"", 0},
+		.body = dump,
+		.unpacked_most = dump_most,
+		.arrived_ns = cairn_clock_wall_ns(),
+		.source = &source,
+	};
+	return cairn_loaded_read(loaded, &options, error);
+}
+
 /* Puts DUMP, the file NAME, into the store. */
 static bool store_file(struct cairn_push *push, const char *name, struct cairn_bytes dump, struct cairn_error *error)
 {
-	static const struct cairn_source_options source;
 	struct cairn_loaded loaded;
 	if (!push->store && !(push->store = cairn_store_open(push->store_name, error)))
 		return false;
 	bool good = cairn_store_check(push->store, error);
 	if (good) {
-		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
-				      cairn_clock_wall_ns(), &source, NULL, error))
+		if (load_dump(push, dump, &loaded, error))
 			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
 		else
 			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */
@@ -73,12 +85,10 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 /* Sends DUMP, the file NAME, on to another system. */
 static bool forward_file(struct cairn_push *push, const char *name, struct cairn_bytes dump, struct cairn_error *error)
 {
-	static const struct cairn_source_options source;
 	struct cairn_loaded loaded;
 	struct cairn_forward_request request = {0};
 	bool done = true;
-	if (!cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most,
-			       cairn_clock_wall_ns(), &source, NULL, error)) {
+	if (!load_dump(push, dump, &loaded, error)) {
 		cairn_note("%s is not forwarded: %s", name, error->text);
 	} else if (!cairn_forward_prepare(push->forward, &loaded.profile, &loaded.snapshot, &request, error)) {
 		if (error->text[0])
@@ -340,28 +350,28 @@ static void free_push(struct cairn_push *push)
 	free(push);
 }
 
-struct cairn_push *cairn_push_open(const char *to, const char *token, const char *headers, const struct cairn_option_list *labels,
-				   const char *host, const char *folder, const char *pattern, struct cairn_error *error)
+struct cairn_push *cairn_push_open(const struct cairn_push_options *options, struct cairn_error *error)
 {
+	const char *to = options->to;
 	struct cairn_push *push = cairn_array_zero(1, sizeof *push);
 	*push = (struct cairn_push){.url = cairn_buffer(8000),
 				    .query = cairn_buffer(7000),
-				    .folder = folder,
+				    .folder = options->folder,
 				    .lock = PTHREAD_MUTEX_INITIALIZER,
 				    .waiting = cairn_array_new(waiting_most, sizeof *push->waiting)};
 	cairn_condition_init(&push->changed);
-	if (token && asprintf(&push->authorization, "Authorization: Bearer %s", token) < 0)
-		cairn_out_of_memory(strlen(token));
+	if (options->token && asprintf(&push->authorization, "Authorization: Bearer %s", options->token) < 0)
+		cairn_out_of_memory(strlen(options->token));
 	push->store_name = cairn_store_is(to) ? to : NULL;
-	snprintf(push->mark, sizeof push->mark, "%s/.cairn-pushed-%016llx", folder,
+	snprintf(push->mark, sizeof push->mark, "%s/.cairn-pushed-%016llx", options->folder,
 		 (unsigned long long)cairn_hash_text(cairn_bytes_of(to)));
-	bool good = make_query(&push->query, labels, host, error);
+	bool good = make_query(&push->query, options->labels, options->host, error);
 	if (good && cairn_forward_is(to))
-		good = (push->forward = cairn_forward_open(to, headers, error)) != NULL;
+		good = (push->forward = cairn_forward_open(to, options->headers, error)) != NULL;
 	else
 		good = good && (push->store_name || make_url(push, to, error));
 	if (good)
-		queue_left(push, pattern);
+		queue_left(push, options->pattern);
 	if (good && pthread_create(&push->thread, NULL, run, push) != 0)
 		good = cairn_fail(error, "cannot start a thread");
 	if (good)

@@ -13,11 +13,19 @@
 
 struct cairn_push;
 
-/* Starts sending to TO, the URL of a collector, the name of a store, or a receiver of cmd/forward/forward.h; every dump is sent with LABELS
- * ("key=value") and HOST. TOKEN, for a collector, and HEADERS, a file for a receiver, may be NULL. FOLDER is where the dumps are, and
- * PATTERN what their names are made from. All are borrowed. NULL, with a sentence, where an argument is wrong. */
-struct cairn_push *cairn_push_open(const char *to, const char *token, const char *headers, const struct cairn_option_list *labels,
-				   const char *host, const char *folder, const char *pattern, struct cairn_error *error);
+/* All are borrowed, and must live until cairn_push_close. */
+struct cairn_push_options {
+	const char *to;      /* the URL of a collector, the name of a store, or a receiver of cmd/forward/forward.h */
+	const char *token;   /* for a collector; may be NULL */
+	const char *headers; /* a file, for a receiver; may be NULL */
+	const struct cairn_option_list *labels; /* "key=value", sent with every dump */
+	const char *host;    /* sent with every dump */
+	const char *folder;  /* where the dumps are */
+	const char *pattern; /* what their names are made from */
+};
+
+/* Starts sending. Returns NULL with a message if an option is invalid. */
+struct cairn_push *cairn_push_open(const struct cairn_push_options *options, struct cairn_error *error);
 
 /* The dump FILE, in the folder, is there: it is to be sent. Any thread; never waits. */
 void cairn_push_add(struct cairn_push *push, const char *file);

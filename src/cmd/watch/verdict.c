@@ -24,7 +24,7 @@
 extern char **environ;
 
 enum { files_most = CAIRN_COURSE_POINTS, files_least = 3, answer_most = 1 << 22, low_priority = 10 };
-static const int64_t slowest = 60 * CAIRN_SECOND_NS, patience = 3 * CAIRN_SECOND_NS;
+static const int64_t slowest = CAIRN_MINUTE_NS, patience = 3 * CAIRN_SECOND_NS;
 /* The thread rests so many times as long as it worked. */
 static const int64_t rest = 20;
 

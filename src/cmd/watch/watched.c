@@ -41,6 +41,7 @@ bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_er
 		.service = watched->service,
 		.said = watched->said,
 		.said_ns = watched->said_ns,
+		.told_refusal = pid && watched->life.pid == pid && watched->told_refusal,
 		.running = true,
 		.pidfd = -1,
 		.memory = {.statm = -1, .events = -1, .pressure = -1},

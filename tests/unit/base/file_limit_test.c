@@ -48,13 +48,17 @@ int main(void)
 	is_int(write_too_much(), EFBIG, "within the guard it is the same error");
 	cairn_file_limit_enter(&inner);
 	write_too_much();
-	cairn_file_limit_leave(&inner);
+	cairn_file_limit_leave(&inner, true);
 	ok(is_blocked(), "guards can be nested");
 	errno = EFBIG;
-	cairn_file_limit_leave(&limit);
+	cairn_file_limit_leave(&limit, true);
 	is_int(errno, EFBIG, "which is still there afterwards");
 	is_int(signals, 1, "and no signal comes");
 	ok(!is_blocked(), "nor is it blocked any more");
+	cairn_file_limit_enter(&limit);
+	pthread_kill(pthread_self(), SIGXFSZ);
+	cairn_file_limit_leave(&limit, false);
+	is_int(signals, 2, "one that somebody else sends while no write fails is not taken");
 
 	sigemptyset(&only);
 	sigaddset(&only, SIGXFSZ);
@@ -62,7 +66,7 @@ int main(void)
 	pthread_kill(pthread_self(), SIGXFSZ);
 	cairn_file_limit_enter(&limit);
 	write_too_much();
-	cairn_file_limit_leave(&limit);
+	cairn_file_limit_leave(&limit, true);
 	sigpending(&pending);
 	ok(is_blocked() && sigismember(&pending, SIGXFSZ), "one that the host has blocked and that came before is left to it");
 	setrlimit(RLIMIT_FSIZE, &before);

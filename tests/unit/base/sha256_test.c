@@ -8,15 +8,12 @@
 
 static const char *sum_of(struct cairn_bytes bytes, size_t part)
 {
-	static char text[65];
-	uint8_t digest[32];
+	static char text[CAIRN_SHA256_DIGITS + 1];
 	struct cairn_sha256 sum;
 	cairn_sha256_begin(&sum);
 	for (size_t at = 0; at < bytes.length; at += part)
 		cairn_sha256_add(&sum, (struct cairn_bytes){bytes.data + at, bytes.length - at < part ? bytes.length - at : part});
-	cairn_sha256_end(&sum, digest);
-	for (int i = 0; i < 32; i++)
-		sprintf(text + 2 * i, "%02x", digest[i]);
+	cairn_sha256_hex(&sum, text);
 	return text;
 }
 

@@ -30,6 +30,13 @@ static const struct cairn_option table[] = {
 static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
 static const struct cairn_command command = {.name = "test", .summary = "tests", .arguments = "X...", .groups = groups};
 
+/* The same table, of which this one does not take all. */
+static const struct cairn_option_group refusing_groups[] = {{NULL, table, 0}, {"more", &table[7], 0}, {0}};
+static const struct cairn_option_refusal refusals[] = {{"name", NULL}, {"part", "parts are for others"}, {"old", NULL}, {0}};
+static const struct cairn_command refusing = {
+	.name = "other", .summary = "tests", .arguments = "X...", .groups = refusing_groups, .refusals = refusals};
+
+static const struct cairn_command *parsed = &command;
 static struct options options;
 static struct cairn_error error;
 static char *operands[16];
@@ -42,7 +49,7 @@ static bool parse_words(const char *const *words)
 	options = (struct options){0};
 	for (operand_count = 0; words[operand_count]; operand_count++)
 		operands[operand_count] = (char *)(uintptr_t)words[operand_count];
-	return cairn_options_parse(&command, &options, &operand_count, operands, &help, &error);
+	return cairn_options_parse(parsed, &options, &operand_count, operands, &help, &error);
 }
 
 int main(void)
@@ -75,6 +82,22 @@ int main(void)
 	cairn_buffer_byte(&out, '\0');
 	like_text(out.data, "-n, --name TEXT", "the help lists options");
 	ok(!strstr(out.data, "--old"), "but not those kept for compatibility");
+	parsed = &refusing;
+	ok(!parse("--na", "x"), "an option is refused");
+	is_text(error.text, "--name has no effect on 'cairn other'; leave it out", "with the reason");
+	ok(!parse("-ln", "x"), "by its letter, too");
+	is_text(error.text, "--name has no effect on 'cairn other'; leave it out", "for the same reason");
+	ok(!parse("--part=1"), "another");
+	is_text(error.text, "parts are for others", "for its own");
+	ok(!parse("--old"), "one that is not listed anyway");
+	ok(!parse("--nam3"), "a typing error");
+	is_text(error.text, "no option --nam3; 'cairn other --help' lists them", "leads to no option that is refused");
+	ok(parse("--loud") && options.loud, "others are taken");
+	out.length = 0;
+	cairn_options_help(&refusing, &out);
+	cairn_buffer_byte(&out, '\0');
+	ok(strstr(out.data, "--loud") && !strstr(out.data, "--name") && !strstr(out.data, "--part"), "the help lists what it takes");
+	ok(!strstr(out.data, "more:"), "and no group without such options");
 	cairn_buffer_free(&out);
 	return tap_done();
 }

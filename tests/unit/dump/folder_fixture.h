@@ -27,7 +27,7 @@ static void start(const char *name, struct cairn_folder_limits limits)
 	char path[128];
 	struct cairn_error error;
 	snprintf(path, sizeof path, "%s/%s", root, name);
-	ok(cairn_folder_open(&folder, path, &limits, &error), "a folder: %s", name);
+	ok(cairn_folder_set(&folder, path, &limits, &error), "a folder: %s", name);
 }
 
 /* A dump as the agent makes it, of process PID that began at TICKS. */

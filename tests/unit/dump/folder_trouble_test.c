@@ -238,7 +238,7 @@ static void test_trouble(void)
 	memset(longer, 'x', sizeof longer - 1);
 	longer[sizeof longer - 1] = 0;
 	ok(!cairn_folder_write(&folder, longer, dump_of(1, 1, 2, 1), &manual, &error), "a name that is too long is refused");
-	ok(!cairn_folder_open(&folder, longer, &folder.limits, &error), "so is a path");
+	ok(!cairn_folder_set(&folder, longer, &folder.limits, &error), "so is a path");
 }
 
 /* In a child that the kernel refuses the system calls RENAMEAT2 and, when asked to, LINKAT: its exit code. */

@@ -285,12 +285,19 @@ static void test_pause(void)
 
 static void test_words(void)
 {
-	struct cairn_trigger_rules rules = {0}, again = {0};
+	struct cairn_trigger_rules rules = {0}, again = {0}, one;
 	struct cairn_error error;
 	static const char *const good[][2] = {{"start", "true"}, {"grow", "20M"}, {"every", "10m"}, {"high", "1.5G"}, {"share", "90%"},
 					      {"pressure", "0.1"}, {"time", "1h"}, {"interval", "4G"}, {"distance", "500ms"}};
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		ok(cairn_trigger_set(&rules, good[i][0], good[i][1], &error), "%s %s", good[i][0], good[i][1]);
+	ok(!cairn_trigger_any(&again), "no rule is set yet");
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		bool asks = strcmp(good[i][0], "every") != 0 && strcmp(good[i][0], "distance") != 0;
+		one = (struct cairn_trigger_rules){0};
+		cairn_trigger_set(&one, good[i][0], good[i][1], &error);
+		ok(cairn_trigger_any(&one) == asks, "%s alone %s for a dump", good[i][0], asks ? "asks" : "does not ask");
+	}
 	is_int(rules.every, 600 * second, "10m is ten minutes");
 	is_int(rules.interval, (int64_t)1 << 32, "4G is 2 to the 32");
 	is_near(rules.share, 0.9, 1e-9, "90%% is 0.9");

@@ -82,6 +82,33 @@ static void test_refused(void)
 	is_int(cairn_request_parse(&request, (struct cairn_bytes){text, sizeof text}, &used), 431, "an endless header");
 }
 
+static void test_token(void)
+{
+	static const struct {
+		const char *value, *token, *what;
+	} cases[] = {
+		{"Bearer secret", "secret", "a token"},
+		{"bearer secret", "secret", "its scheme in lower case"},
+		{"BEARER secret", "secret", "in upper case"},
+		{"Bearer a b", "a b", "a blank in it"},
+		{"Basic secret", "", "another scheme"},
+		{"Bearersecret", "", "no blank"},
+		{"Bearer", "", "nothing behind the scheme"},
+		{"", "", "an empty header"},
+	};
+	struct cairn_request request = {0};
+	ok(cairn_request_token(&request).length == 0, "no header, no token");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		request.authorization = cairn_bytes_of(cases[i].value);
+		ok(is(cairn_request_token(&request), cases[i].token), "%s", cases[i].what);
+	}
+	ok(cairn_token_equal(cairn_bytes_of("secret"), "secret"), "the same token");
+	static const char *const wrong[] = {"", "secre", "secretx", "Secret", "secreT", "xxxxxx"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		ok(!cairn_token_equal(cairn_bytes_of(wrong[i]), "secret"), "not '%s'", wrong[i]);
+	ok(!cairn_token_equal((struct cairn_bytes){"secret\0x", 8}, "secret"), "nor what goes on behind a zero");
+}
+
 static void test_query(void)
 {
 	char out[16];
@@ -142,6 +169,7 @@ int main(void)
 {
 	test_good();
 	test_refused();
+	test_token();
 	test_query();
 	test_chunks();
 	return tap_done();

@@ -97,6 +97,22 @@ static void test_shared(void)
 	is_int(profile.sample_count, 1, "without threads as well");
 }
 
+/* Lines that are not in the order of the stacks do not give a stack one sample after the other. */
+static void test_turns(void)
+{
+	struct cairn_buffer text = cairn_buffer(1 << 16);
+	cairn_buffer_text(&text, "heap_v2/1\n t*: 2: 200 [0: 0]\n@ 0x10\n t*: 1: 100 [0: 0]\n t1: 1: 100 [0: 0]\n@ 0x20 0x30\n"
+				 " t*: 1: 100 [0: 0]\n t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn section samples 1\n"
+				 "# cairn live 0 100 0 1 1 1 0\n# cairn live 1 100 0 1 1 1 0\n");
+	for (unsigned i = 0; i < 20; i++)
+		cairn_buffer_format(&text, "# cairn freed %u 1 1 1 0\n# cairn peak %u 1 1 1\n# cairn mapping %u 4096 1 5 anonymous\n",
+				    (i + 1) % 2, (i + 1) % 2, (i + 1) % 2);
+	const struct cairn_read_options options = {.split_threads = true, .with_freed = true, .every_kind = true};
+	ok(read_bytes(cairn_buffer_bytes(&text), &options), "a dump whose lines are out of order is read");
+	is_int(profile.sample_count, 2 + 3, "the second stack has one sample each of what was freed, of the peak and of what was mapped");
+	cairn_buffer_free(&text);
+}
+
 static void test_accumulated(void)
 {
 	ok(read_dump("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n",
@@ -326,6 +342,7 @@ int main(void)
 	test_threads_add_up();
 	test_no_threads();
 	test_shared();
+	test_turns();
 	test_accumulated();
 	test_odd();
 	test_damaged();

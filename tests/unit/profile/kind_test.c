@@ -8,21 +8,22 @@ static void test_kinds(void)
 	static const struct {
 		const char *type;
 		enum cairn_value_kind kind;
-		bool live, allocated;
-	} cases[] = {{"inuse_space", CAIRN_VALUE_LIVE_BYTES, true, false},
-		     {"inuse_objects", CAIRN_VALUE_LIVE_OBJECTS, true, false},
-		     {"alloc_space", CAIRN_VALUE_ALLOCATED_BYTES, false, true},
-		     {"alloc_objects", CAIRN_VALUE_ALLOCATED_OBJECTS, false, true},
-		     {"peak_space", CAIRN_VALUE_OTHER, false, false},
-		     {"inuse_space2", CAIRN_VALUE_OTHER, false, false},
-		     {"", CAIRN_VALUE_OTHER, false, false}};
+		bool live, current, allocated;
+	} cases[] = {{"inuse_space", CAIRN_VALUE_LIVE_BYTES, true, true, false},
+		     {"inuse_objects", CAIRN_VALUE_LIVE_OBJECTS, true, true, false},
+		     {"inuse_usable", CAIRN_VALUE_LIVE_USABLE, false, true, false},
+		     {"alloc_space", CAIRN_VALUE_ALLOCATED_BYTES, false, false, true},
+		     {"alloc_objects", CAIRN_VALUE_ALLOCATED_OBJECTS, false, false, true},
+		     {"peak_space", CAIRN_VALUE_OTHER, false, false, false},
+		     {"inuse_space2", CAIRN_VALUE_OTHER, false, false, false},
+		     {"", CAIRN_VALUE_OTHER, false, false, false}};
 	struct cairn_profile profile;
 	cairn_profile_init(&profile);
 	for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		cairn_profile_add_value_type(&profile, cases[i].type, "count");
 		enum cairn_value_kind kind = cairn_profile_value_kind(&profile, i);
 		ok(kind == cases[i].kind && cairn_value_is_live(kind) == cases[i].live &&
-			   cairn_value_is_allocated(kind) == cases[i].allocated,
+			   cairn_value_is_current(kind) == cases[i].current && cairn_value_is_allocated(kind) == cases[i].allocated,
 		   "the kind of '%s'", cases[i].type);
 	}
 	cairn_profile_free(&profile);

@@ -219,11 +219,11 @@ static void test_gone(void)
 {
 	struct cairn_store *store = open_store();
 	atomic_bool gone = false;
-	cairn_store_heed(store, &gone);
+	cairn_store_cancel_when(store, &gone);
 	is_int(named_places(store), 3, "while somebody waits, there are answers");
 	atomic_store(&gone, true);
 	is_int(named_places(store), -1, "when nobody does, there are none");
-	cairn_store_heed(store, NULL);
+	cairn_store_cancel_when(store, NULL);
 	is_int(named_places(store), 3, "and then again");
 	cairn_store_close(store);
 }

@@ -7,14 +7,14 @@ static void test_environment(void)
 {
 	struct cairn_config config;
 	cairn_config_default(&config);
-	is_int(config.activate, 2, "without the key what MALLOC_CONF says stands");
+	is_int(config.activate, CAIRN_CONFIG_UNSET, "without the key what MALLOC_CONF says stands");
 	cairn_config_environment(&config,
 				 cairn_bytes_of("listen:127.0.0.1:4000, token:s:e,seconds:3,compat:old,enable_heap_profiling:false"));
 	is_text(config.listen, "127.0.0.1:4000", "a value may hold colons");
 	is_text(config.token, "s:e", "spaces around pairs do not count");
 	is_int(config.seconds, 3, "a number");
 	is_int(config.old_contract, 1, "a choice");
-	is_int(config.activate, 0, "false is not the same as not given");
+	is_int(config.activate, CAIRN_CONFIG_OFF, "false is not the same as not given");
 	is_text(config.problems, "", "nothing is wrong");
 	cairn_config_environment(&config, cairn_bytes_of("listn:x,seconds:many,noise,connections:9999,compat:newest,,"));
 	like_text(config.problems, "unknown key 'listn'; did you mean 'listen'?", "an unknown key is named");
@@ -41,7 +41,7 @@ static void test_file(void)
 	struct cairn_config config;
 	cairn_config_default(&config);
 	cairn_config_file(&config, cairn_bytes_of(text));
-	is_int(config.activate, 1, "GreptimeDB's key");
+	is_int(config.activate, CAIRN_CONFIG_ON, "GreptimeDB's key");
 	is_text(config.dumps, "/var/dumps", "RisingWave's key");
 	is_text(config.listen, "127.0.0.1:4001", "our own section, and no other");
 	is_text(config.token, "a\"b", "a literal string");
@@ -54,7 +54,7 @@ static void test_file(void)
 	is_int(config.origins[8], CAIRN_CONFIG_FILE, "key by key");
 	cairn_config_default(&config);
 	cairn_config_file(&config, cairn_bytes_of("memory.enable_heap_profiling = false\n[cairn\nlisten = \"x\nseconds"));
-	is_int(config.activate, 0, "a dotted key; a file cut short is read as far as it goes");
+	is_int(config.activate, CAIRN_CONFIG_OFF, "a dotted key; a file cut short is read as far as it goes");
 }
 
 static void test_mode(void)

@@ -3,9 +3,11 @@
 #include "agent/route/forward.h"
 
 #include "agent/host/agent.h"
+#include "base/descriptor.h"
 #include "base/pages.h"
 #include "tap.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,14 +48,24 @@ static pid_t start(const char *answer, int *asked)
 	return pid;
 }
 
+/* As a worker does. */
+static void look_until_done(struct cairn_call *call)
+{
+	do {
+		poll(NULL, 0, call->due_ns ? 10 : 0);
+		call->due_ns = 0;
+		call->route->handle(call);
+	} while (call->due_ns);
+}
+
 static void forward(const char *method, const char *target, struct cairn_bytes body, struct cairn_response *response)
 {
 	struct cairn_request request = {.method = cairn_bytes_of(method), .content_type = cairn_bytes_of("text/plain"), .body = body};
 	cairn_request_target(&request, cairn_bytes_of(target));
 	*response = (struct cairn_response){.body = cairn_pages(1 << 20)};
 	ok(cairn_forward_is_meant(&request), "%s %s is for another", method, target);
-	cairn_forward_route.handle(&(struct cairn_call){
-		.agent = &cairn_agent, .route = &cairn_forward_route, .request = &request, .response = response});
+	struct cairn_call call = {.agent = &cairn_agent, .route = &cairn_forward_route, .request = &request, .response = response};
+	look_until_done(&call);
 }
 
 static void test_meant(void)
@@ -95,6 +107,41 @@ static void test_answer(void)
 	cairn_response_free(&response);
 	close(asked);
 	waitpid(pid, NULL, 0);
+}
+
+/* A child that is stopped takes its time: nobody waits for it. */
+static void test_late(void)
+{
+	int before = cairn_descriptors_count();
+	for (int leaves = 0; leaves < 2; leaves++) {
+		char target[40];
+		int asked;
+		pid_t pid = start("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate", &asked);
+		kill(pid, SIGSTOP);
+		waitpid(pid, NULL, WUNTRACED);
+		snprintf(target, sizeof target, "/?seconds=3600&pid=%d", pid);
+		struct cairn_request request = {.method = cairn_bytes_of("GET")};
+		struct cairn_response response = {.body = cairn_pages(1 << 20)};
+		struct cairn_call call = {.agent = &cairn_agent, .route = &cairn_forward_route, .request = &request, .response = &response};
+		cairn_request_target(&request, cairn_bytes_of(target));
+		for (int i = 0; i < 3; i++) {
+			call.due_ns = 0;
+			call.route->handle(&call);
+			ok(call.due_ns > 0 && call.held, "an answer that is not there yet is looked for later");
+		}
+		kill(pid, SIGCONT);
+		if (leaves) {
+			cairn_call_release(&call);
+		} else {
+			look_until_done(&call);
+			is_int(response.status, 200, "and comes");
+			ok(cairn_bytes_equal(cairn_buffer_bytes(&response.body), cairn_bytes_of("late")), "whole");
+		}
+		is_int(cairn_descriptors_count(), before, leaves ? "the connection ends with the call" : "and the connection is closed");
+		cairn_response_free(&response);
+		close(asked);
+		waitpid(pid, NULL, 0);
+	}
 }
 
 static void test_bad(void)
@@ -163,6 +210,7 @@ int main(void)
 	test_meant();
 	test_patience();
 	test_answer();
+	test_late();
 	test_bad();
 	test_refusals();
 	snprintf(command, sizeof command, "rm -r %s", folder);

@@ -113,6 +113,7 @@ static void test_admission(void)
 	is_int(admit("localhost", NULL, "Bearer secretx", NULL, false), 401, "a long token");
 	is_int(admit("localhost", NULL, "Basic secret", NULL, false), 401, "another scheme");
 	is_int(admit("any.example", NULL, "Bearer secret", NULL, false), 200, "the token, under any name");
+	is_int(admit("any.example", NULL, "bearer secret", NULL, false), 200, "with the scheme in any case");
 }
 
 static int admit_exchange(const char *path, const char *site, const char *user_agent, bool local)
@@ -148,6 +149,20 @@ static void test_effects(void)
 	is_int(admit_exchange("/debug/pprof/heap_list", NULL, browser, false), 200, "what only looks is for any browser");
 }
 
+/* Whoever asks through the service's own server has not come through the agent's socket. */
+static void test_own_socket(void)
+{
+	static const char *const targets[] = {"/cairn/detach", "/cairn/detach?pid=1"};
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+		struct cairn_request request = {.method = cairn_bytes_of("POST")};
+		struct cairn_response response = {.body = cairn_pages(4096)};
+		cairn_request_target(&request, cairn_bytes_of(targets[i]));
+		cairn_admission_answer(&request, &response);
+		is_int(response.status, 403, "%s by cairn_answer", targets[i]);
+		cairn_response_free(&response);
+	}
+}
+
 static void test_listen(void)
 {
 	char host[64];
@@ -181,6 +196,7 @@ int main(void)
 	test_rows();
 	test_admission();
 	test_effects();
+	test_own_socket();
 	test_listen();
 	test_symbols();
 	return tap_done();

@@ -220,7 +220,7 @@ static void check(const char *name)
 #if defined(__x86_64__)
 	is_int((long)after.registers[31], 0x1234567, "%s: and the red zone", name);
 #endif
-	is_int((long)mailbox.fixed.borrowed, 2, "%s: the thread is on its way back", name);
+	is_int((long)mailbox.fixed.borrowed, CAIRN_MACHINE_RETURNING, "%s: the thread is on its way back", name);
 	is_int((long)mailbox.fixed.memory, 0, "%s: nothing stays mapped", name);
 	is_int((long)(called.arguments[0] * 10000 + called.arguments[1] * 100 + called.arguments[2]), 112233,
 	       "%s: the call had its arguments", name);
