@@ -17,8 +17,8 @@ struct cairn_engine_counts {
 	bool installed; /* Cairn's unwinder takes them */
 	uint64_t stacks;
 	uint64_t ends[CAIRN_UNWIND_ENDS];
-	double frames_per_stack; /* summed over those that were measured, one in 64 */
-	double ns_per_stack;     /* of the sampler: everything that a sample costs */
+	double frames_per_stack; /* mean over those that were measured, one in 64 */
+	double ns_per_stack;     /* mean over the same; for Cairn's sampler, all that a sample costs */
 };
 
 /* What an engine counts for that, on the threads that allocate. */
@@ -43,7 +43,7 @@ struct cairn_engine {
 	bool dumps_by_name; /* its `dump` opens the path, and does not write to the descriptor */
 	bool (*dump)(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error);
 	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
-	uint64_t (*samples)(struct cairn_profiler *profiler); /* live bytes; NULL if only a dump shows them */
+	uint64_t (*live_samples)(struct cairn_profiler *profiler); /* number of live samples; NULL if only a dump shows it */
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
 	/* Ranges of private memory that the service mapped itself, sorted: *COUNT of them, owned by the caller (cairn_pages_unmap with
 	 * *SIZE); NULL for none. May be NULL. */

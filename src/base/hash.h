@@ -17,16 +17,7 @@ extern uint64_t cairn_hash_secret;
 /* A good 64-bit hash of DATA. Stable within a process only. */
 uint64_t cairn_hash_bytes(const void *data, size_t length);
 
-/* FNV-1a, for checksums of short text: the same everywhere and for ever. */
-static inline uint64_t cairn_hash_text(struct cairn_bytes text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < text.length; i++)
-		hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001b3u;
-	return hash;
-}
-
-/* The same for one number. */
+/* The same as cairn_hash_bytes for one number: stable within a process only. */
 static inline uint64_t cairn_hash_mix(uint64_t value)
 {
 	value ^= cairn_hash_secret;
@@ -35,6 +26,15 @@ static inline uint64_t cairn_hash_mix(uint64_t value)
 	value ^= value >> 29;
 	value *= 0xbf58476d1ce4e5b9u;
 	return value ^ (value >> 32);
+}
+
+/* FNV-1a, for checksums of short text: the same everywhere and for ever. */
+static inline uint64_t cairn_hash_text(struct cairn_bytes text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < text.length; i++)
+		hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001b3u;
+	return hash;
 }
 
 /* All zeroes is an empty map. */

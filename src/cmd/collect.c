@@ -4,6 +4,9 @@
 #include "agent/host/listen.h"
 #include "base/condition.h"
 #include "cmd/collect/collector.h"
+#include "cmd/collect/move.h"
+#include "cmd/collect/receive.h"
+#include "cmd/collect/symbols.h"
 #include "cmd/command.h"
 #include "store/store.h"
 
@@ -16,7 +19,7 @@ static const uint64_t usual_spool = (uint64_t)4 << 30, usual_unpacked = 128 << 2
 static const uint64_t usual_upload = (uint64_t)2 << 30, usual_uploads = (uint64_t)16 << 30;
 
 struct options {
-	struct cairn_source_options source; /* where names come from */
+	struct cairn_source_options source; /* where to look for debug files */
 	const char *store, *listen, *spool, *tokens, *uploads;
 	uint64_t spool_bytes, unpacked_bytes, upload_largest, upload_total;
 	struct cairn_option_list forward;
@@ -99,7 +102,7 @@ static int listen_at(const struct cairn_collector *collector, const char *addres
 
 static bool serve(struct cairn_collector *collector, const char *address, struct cairn_error *error)
 {
-	/* Bodies beyond that are answered with 503, and senders try again. */
+	/* Requests beyond the limit are answered with 503, and their senders try again. */
 	static struct cairn_quota bodies = {.limit = CAIRN_COLLECT_BODIES};
 	struct cairn_server_options options = {
 		.quota = &bodies,

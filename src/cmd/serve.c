@@ -8,8 +8,9 @@
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/serve/pyroscope.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/route.h"
 #include "cmd/serve/store.h"
+#include "cmd/serve/work.h"
 #include "cmd/service.h"
 #include "process/clock.h"
 
@@ -87,7 +88,7 @@ static bool is_loopback(const struct sockaddr *address)
 	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
-/* Puts the address that SOCKET has into serve.authority: a name where the address is that of every network. */
+/* Stores the address of SOCKET in serve.authority; the host's name if it listens on all addresses. */
 static void name_address(int socket)
 {
 	struct sockaddr_storage address;
@@ -109,7 +110,7 @@ static int listen_tcp(const char *text, struct cairn_error *error)
 	char host[256], number[8], given[300];
 	unsigned port;
 	struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	/* Port 0 is any that is free, which an agent must not have. */
+	/* Port 0 means any free port. The parser, which is the agent's too, refuses it, so it gets port 1 here. */
 	bool any = strcmp(text, "0") == 0 || cairn_bytes_end_with(cairn_bytes_of(text), ":0");
 	snprintf(given, sizeof given, "%.*s%s", (int)(strlen(text) - any), text, any ? "1" : "");
 	if (!cairn_listen_parse(given, host, sizeof host, &port)) {
@@ -138,7 +139,7 @@ static int listen_tcp(const char *text, struct cairn_error *error)
 	return listener;
 }
 
-/* A socket that was left behind is replaced, anything else stays. */
+/* Replaces a socket that was left behind, but nothing else. */
 static int listen_unix(const char *path, struct cairn_error *error)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -197,7 +198,7 @@ static bool open_server(struct cairn_error *error)
 	int listener = local ? listen_unix(strncmp(where, "unix:", 5) == 0 ? where + 5 : where, error) : listen_tcp(where, error);
 	if (listener < 0 || !choose_token(error))
 		return false;
-	/* Who asks for many pages and reads none of them gets the next only when there is room. */
+	/* A client that requests many pages without reading them gets the next one only when there is room. */
 	static struct cairn_quota answers = {.limit = answers_most};
 	struct cairn_server_options options = {
 		.quota = &answers,
@@ -223,7 +224,7 @@ static bool spawn(void *(*run)(void *), void *context, struct cairn_error *error
 {
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, run, context) != 0)
-		return cairn_fail(error, "no thread to be had");
+		return cairn_fail(error, "cannot start a thread");
 	pthread_detach(thread);
 	return true;
 }
@@ -245,7 +246,7 @@ static bool follow(const char *name, bool service, struct cairn_error *error)
 	return process ? spawn(cairn_serve_follow, process, error) : cairn_fail(error, "more than %d processes", CAIRN_SERVE_PROCESSES);
 }
 
-/* What an operand stands for. A service has to run when it is named so; with --service it may come later. */
+/* Adds what an operand names. A service must be running; with --service, it may start later. */
 static bool add(const char *name, struct cairn_error *error)
 {
 	struct stat status;
@@ -253,7 +254,7 @@ static bool add(const char *name, struct cairn_error *error)
 	if (!*name)
 		return cairn_fail_usage(error, "an empty name: give a PID, socket, URL, service or folder");
 	if (cairn_target_is(name)) {
-		/* A process without an agent may be given one, and one that is stopped goes on; there has to be one. */
+		/* The process must exist, but need not answer: it may get an agent later, or be stopped for the moment. */
 		if (!cairn_target_find(&target, name, NULL, error) && (target.pid == 0 || (kill(target.pid, 0) != 0 && errno == ESRCH)))
 			return false;
 		return follow(name, false, error);
@@ -341,7 +342,7 @@ static int run(const void *values, int count, char **operands)
 	}
 	options.source.quiet = true;
 	serve.options = &options;
-	/* Signals are for the main thread, which ends the server. */
+	/* Only the main thread gets signals, and stops the server. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -359,7 +360,7 @@ static int run(const void *values, int count, char **operands)
 	bool good = cairn_server_run(serve.server);
 	if (strncmp(serve.address, "unix:", 5) == 0)
 		unlink(serve.address + 5);
-	/* Threads that wait for a process are not waited for. */
+	/* Does not wait for threads that wait for a process. */
 	fflush(NULL);
 	_exit(good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED);
 }

@@ -126,7 +126,7 @@ static const struct picture *find_picture(const char *word)
 	return NULL;
 }
 
-/* A terminal gets more than fits by a pager. */
+/* Prints TEXT, through a pager if it does not fit on the terminal. */
 static void show(struct shell *shell, struct cairn_bytes text)
 {
 	struct winsize size;
@@ -142,7 +142,7 @@ static void show(struct shell *shell, struct cairn_bytes text)
 				return;
 		}
 	}
-	fflush(stdout); /* what was said before comes before */
+	fflush(stdout); /* earlier output comes first */
 	shell->failed |= cairn_say_output(NULL, text) != CAIRN_EXIT_DONE;
 }
 

@@ -1,4 +1,4 @@
-/* ages.c - a bar for each class of ages, and lines of sums.
+/* ages.c - draws a bar for each age class, and writes lines with sums.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/ages.h"
 

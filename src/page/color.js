@@ -1,8 +1,8 @@
 // @ts-check
-/* color.js - which colour a box has: by module, by function or by change, in the light and in the dark.
+/* color.js - the colour of a box: by module, by function or by change, in the light and the dark theme.
  *
  * A colour belongs to a name, not to a place in the profile, so that two profiles of one program look alike. Boxes are light in the light
- * and dark in the dark, and keep a contrast of 4.5 to 1 with their text (WCAG AA).
+ * theme and dark in the dark one, and keep a contrast of 4.5 to 1 with their text (WCAG AA).
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @typedef {"module" | "function" | "change"} ColorMode */
@@ -16,7 +16,7 @@ function hashText(text) {
 }
 
 /**
- * As #rrggbb, which every viewer of pictures knows.
+ * As #rrggbb, which every image viewer knows.
  * @param {number} hue degrees @param {number} saturation percent @param {number} lightness percent
  */
 function hsl(hue, saturation, lightness) {
@@ -29,7 +29,7 @@ function hsl(hue, saturation, lightness) {
 	return "#" + part(0) + part(8) + part(4);
 }
 
-/** What a function belongs to: its namespace, crate or package; else its library or program; else its file. @param {Func} func */
+/** The module of a function: its namespace, crate or package, or else its library or program, or else its file. @param {Func} func */
 function moduleOf({name, file, module}) {
 	const scope = /^[<&*(]*(?:dyn |impl )?([A-Za-z_]\w*)::/.exec(name)?.[1] ?? /^((?:[\w.-]+\/)+[\w-]+|[a-z]\w*)\.[\w(*]/.exec(name)?.[1];
 	const from = scope ?? (module || file);
@@ -49,7 +49,7 @@ class Palette {
 		this.hues = new Map();
 	}
 
-	/** There are other functions. Modules keep their colours. @param {Func[]} functions @param {Float64Array} weights @param {boolean} keep */
+	/** Replaces the functions. Modules keep their colours. @param {Func[]} functions @param {Float64Array} weights @param {boolean} keep */
 	update(functions, weights, keep) {
 		this.functions = functions;
 		this.modules = functions.map(moduleOf);
@@ -60,7 +60,7 @@ class Palette {
 	}
 
 	/**
-	 * Gives each module that has none a hue: its own by its name, or the next that no larger one has.
+	 * Gives each module without a hue one: the hue for its name, or the next one that no larger module has.
 	 * @param {Float64Array} weights of the functions
 	 */
 	assign(weights) {
@@ -76,7 +76,7 @@ class Palette {
 		}
 	}
 
-	/** The modules and what they hold, the largest first. @param {Float64Array} weights @returns {[string, number][]} */
+	/** The modules and their sizes, the largest first. @param {Float64Array} weights @returns {[string, number][]} */
 	largest(weights) {
 		/** @type {Map<string, number>} */
 		const sums = new Map();
@@ -85,7 +85,7 @@ class Palette {
 		return [...sums].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 	}
 
-	/** The modules that are drawn, those with most room first. @param {Rect[]} rects */
+	/** The modules that are drawn, those with the largest area first. @param {Rect[]} rects */
 	drawn(rects) {
 		/** @type {Map<string, number>} */
 		const sums = new Map();
@@ -114,7 +114,7 @@ class Palette {
 		return dark ? hsl(12 + (hash % 42), 40, 28 + ((hash >> 8) % 5)) : hsl(12 + (hash % 42), 74, 76 + ((hash >> 8) % 9));
 	}
 
-	/** Red grew, blue shrank; the stronger, the larger the part of it that is new or gone. @param {Box} box */
+	/** Red for growth, blue for shrinkage; the larger the part that is new or gone, the stronger the colour. @param {Box} box */
 	changeColor(box) {
 		const most = Math.max(Math.abs(box.value + box.base), Math.abs(box.base), 1), strength = Math.min(1, Math.abs(box.value) / most);
 		const hue = box.value < 0 ? 213 : 8, shade = this.shades[box.func];
@@ -125,7 +125,7 @@ class Palette {
 	}
 }
 
-/** Whether nothing is left of what was there. @param {Box} box */
+/** Whether all memory of a box is gone. @param {Box} box */
 function isGone(box) {
 	return metric.base && box.base > 0 && present(box.value, box.base) === 0;
 }

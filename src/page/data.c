@@ -1,6 +1,6 @@
-/* data.c - choosing the nodes that stay, and writing them as columns.
+/* data.c - chooses the nodes to keep, and writes them as columns.
  *
- * Longer than other files: which nodes stay decides what each column holds, and all steps share one state (struct making).
+ * Longer than other files: the nodes that are kept decide the content of each column, and all steps share one state (struct making).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/data.h"
 
@@ -30,10 +30,10 @@ struct making {
 	struct cairn_page_data *data;
 	struct cairn_view *view;
 	struct cairn_tree tree;
-	double *weights;     /* by sample of the view: how much it counts when it is decided what stays */
-	double *sizes;       /* by node of the tree: the same, with all below it */
+	double *weights;     /* by sample of the view: its weight in the choice of nodes to keep */
+	double *sizes;       /* by node of the tree: the sum of the weights of the node and all below it */
 	bool *kept;          /* by node of the tree */
-	uint32_t *place;     /* by node of the tree: its number on the page, of smaller stacks where it is not kept */
+	uint32_t *place;     /* by node of the tree: its number on the page; that of smaller stacks if it is not kept */
 	struct node *nodes;
 	size_t count, capacity;
 	uint32_t *entries;   /* of the view, by their number on the page */
@@ -44,7 +44,7 @@ struct making {
 
 /* Numbers. */
 
-/* A column of estimates as whole numbers whose sums are right: what rounding took from one is given to the next. */
+/* A column of estimates, written as integers whose sums are right: the rounding error of one is added to the next. */
 struct column {
 	struct cairn_buffer *out;
 	bool is_signed;
@@ -67,7 +67,7 @@ static void put_rounded(struct column *column, double value)
 	put_whole(column, whole);
 }
 
-/* What the view's SAMPLE has in COLUMN, or had in the base. */
+/* The value of the view's SAMPLE in COLUMN, now or in the base. */
 static double cell(const struct making *making, size_t sample, size_t column, bool of_base)
 {
 	const struct cairn_profile *profile = making->view->profile;
@@ -75,7 +75,7 @@ static double cell(const struct making *making, size_t sample, size_t column, bo
 	return of_base ? cairn_profile_base(profile, at, value) : profile->values[(size_t)at * profile->value_count + value];
 }
 
-/* Writes the weights of COUNT things: for each column the values and, with a base, what they were in it. FILL adds up one of those in an
+/* Writes the weights of COUNT things: for each column the values and, with a base, those in the base. FILL adds up one of these into an
  * array of zeroes. */
 typedef void fill_column(const struct making *making, const void *context, size_t column, bool of_base, double *sums);
 
@@ -93,7 +93,7 @@ static void put_weights(const struct making *making, size_t count, fill_column *
 	free(sums);
 }
 
-/* Which values the page has: the one that is shown first, its partner, and whatever else the profile counts live or in all. */
+/* The values of the page: the one that is shown first, its partner, and the others of a heap profile. */
 
 static bool has_anything(const struct cairn_view *view, uint32_t value)
 {
@@ -129,7 +129,7 @@ static void choose_columns(struct making *making, bool is_film)
 		add_column(making, cairn_profile_find_value(view->profile, names[i]));
 }
 
-/* A stack counts by the largest part that it has of any column, so that what was allocated and freed again stays too. */
+/* The weight of a stack is its largest share of any column, so that memory which was allocated and freed again is kept, too. */
 static void weigh_samples(struct making *making)
 {
 	size_t count = making->view->sample_count;
@@ -154,9 +154,9 @@ static void size_nodes(struct making *making)
 		making->sizes[tree->nodes[n].parent] += making->sizes[n];
 }
 
-/* The nodes that stay. */
+/* The nodes to keep. */
 
-/* The least size at which no more than about MOST nodes stay. Positive floats sort as their bits do, so counting the nodes by their
+/* The smallest size at which at most about MOST nodes are kept. Positive floats sort like their bits, so counting the nodes by their
  * leading bits is enough. */
 static double find_cutoff(const struct making *making, size_t most)
 {
@@ -193,7 +193,7 @@ static void keep_nodes(struct making *making, size_t most)
 	}
 }
 
-/* Laying them out. */
+/* Their layout. */
 
 static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth, struct cairn_spread spread)
 {
@@ -202,7 +202,7 @@ static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth
 	return (uint32_t)making->count++;
 }
 
-/* Puts the children of NODE that do not stay, with all below them, into one node of smaller stacks. */
+/* Replaces the children of NODE that are not kept, with all below them, by one node of smaller stacks. */
 static void fold_children(struct making *making, uint32_t node, uint32_t depth)
 {
 	struct cairn_spread spread = {0};
@@ -248,7 +248,7 @@ static void walk(struct making *making)
 		}
 		node = next;
 	}
-	/* What lies below a node that does not stay is where that is. A parent has the lower number. */
+	/* Nodes below one that is not kept have its place. A parent has a lower number than its children. */
 	for (size_t n = 1; n < making->tree.count; n++)
 		if (!making->kept[nodes[n].parent])
 			making->place[n] = making->place[nodes[n].parent];
@@ -299,7 +299,7 @@ static struct cairn_bytes entry_module(const struct making *making, const struct
 	return cairn_strings_bytes(&profile->strings, module ? module->path : 0);
 }
 
-/* An entry of functions has the line where the function begins, if that is known; one of lines has its own. */
+/* The line of an entry: its own if entries are lines, otherwise where its function begins, if known. */
 static uint32_t entry_line(const struct making *making, const struct cairn_entry *entry)
 {
 	if (making->view->options.granularity != CAIRN_BY_FUNCTION || entry->function == CAIRN_NONE)
@@ -330,7 +330,7 @@ static void put_functions(struct making *making, struct cairn_buffer *out)
 	free(columns);
 }
 
-/* Self and total of each entry over all stacks: of each column the value and the base, one after the other. */
+/* Self and total of each entry over all stacks: for each column the value, then the base. */
 struct sums {
 	double *self, *total;
 	size_t stride;
@@ -342,7 +342,7 @@ static struct sums sum_entries(const struct making *making)
 	size_t stride = 2 * making->data->column_count;
 	struct sums sums = {cairn_array_zero(view->entry_count * stride + 1, sizeof(double)),
 			    cairn_array_zero(view->entry_count * stride + 1, sizeof(double)), stride};
-	uint32_t *seen = cairn_array_zero(view->entry_count, sizeof *seen); /* the sample, plus one, that counted last */
+	uint32_t *seen = cairn_array_zero(view->entry_count, sizeof *seen); /* the number plus one of the last sample that counted it */
 	double *numbers = cairn_array_zero(stride, sizeof *numbers);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
@@ -363,7 +363,7 @@ static struct sums sum_entries(const struct making *making)
 	return sums;
 }
 
-/* Functions that are in smaller stacks only have their place in the table too, where they have enough. */
+/* Functions that are only in smaller stacks get a row in the table, too, if they are large enough. */
 static void place_large(struct making *making, const struct sums *sums)
 {
 	for (size_t k = 0; k < sums->stride; k += 2) {
@@ -398,7 +398,7 @@ static void fill_nodes(const struct making *making, const void *context, size_t 
 			sums[making->place[making->tree.ends[i]]] += cell(making, i, column, of_base);
 }
 
-/* The weight of one sample of each node (profile/unsample.h), from what there is now and what there was before. */
+/* Writes the weight of one sample of each node (profile/unsample.h), from the values now and in the base. */
 static void put_sample_weights(const struct making *making, struct cairn_buffer *out)
 {
 	double *both = cairn_array_zero(making->count + 1, sizeof *both);
@@ -455,7 +455,7 @@ static void put_tree(struct making *making)
 
 /* Threads, sizes and ages. */
 
-/* A sample of one group that ends at one node. Those of the same make one item of the page. */
+/* A sample of one group that ends at one node. Samples with the same group and node make one item of the page. */
 struct item {
 	uint32_t node;
 	uint32_t group;
@@ -484,7 +484,7 @@ static uint32_t find_thread(struct cairn_page_data *data, const struct cairn_pag
 	for (size_t t = 0; t < data->thread_count; t++)
 		if (same_thread(&data->threads[t], thread))
 			return (uint32_t)t;
-	/* So many threads that nobody would look at one of them. */
+	/* With this many threads, nobody would look at a single one. */
 	if (data->thread_count == thread_most)
 		return thread_most - 1;
 	cairn_array_room(data->threads, data->thread_count, data->thread_capacity);
@@ -493,13 +493,13 @@ static uint32_t find_thread(struct cairn_page_data *data, const struct cairn_pag
 	return (uint32_t)data->thread_count++;
 }
 
-/* The size class of objects up to 2 to the n bytes is n + 1; 0 where the size is not known. */
+/* The size class of objects of up to 2^n bytes is n + 1; 0 if the size is unknown. */
 static uint32_t size_class(int64_t bytes)
 {
 	return bytes <= 0 ? 0 : bytes == 1 ? 1 : 65 - (uint32_t)__builtin_clzll((unsigned long long)bytes - 1);
 }
 
-/* The age class of that name, plus one; 0 where there is none. */
+/* The number of the age class NAME, plus one; 0 if there is none. */
 static uint32_t age_class(struct cairn_bytes name)
 {
 	unsigned age = 0;
@@ -596,8 +596,8 @@ static void put_split(struct making *making)
 
 /* A film. */
 
-/* Every number is exact if the page then stays small enough to share. Else values are rounded to steps that are small against the weight of
- * one sample, which is short to write. */
+/* Numbers are exact if the page is small enough to share even so. Otherwise they are rounded to steps that are small compared with the
+ * weight of one sample, which takes fewer bytes. */
 static double film_step(const struct cairn_view *view, size_t numbers)
 {
 	static const double steps = 32;

@@ -31,7 +31,7 @@
 
 #include "report/view.h"
 
-/* Adds what SAMPLE of the view's profile held at each point of a film to VALUES. */
+/* Adds the value of SAMPLE of the view's profile at each point of a film to VALUES. */
 typedef void cairn_page_cells(const void *context, uint32_t sample, double *values);
 
 struct cairn_page_thread {
@@ -50,19 +50,19 @@ struct cairn_page_data {
 	bool is_change;  /* something may be negative */
 	bool is_cut;     /* there are smaller stacks */
 	bool has_errors; /* the nodes have weights */
-	double folded;  /* what is in smaller stacks, without the sign */
+	double folded;  /* the absolute value of smaller stacks */
 	struct cairn_page_thread *threads;
 	size_t thread_count, thread_capacity;
 };
 
-/* Where the cells of a film come from. */
+/* The source of a film's cells. */
 struct cairn_page_cells_source {
 	cairn_page_cells *add;
 	const void *context;
 	size_t point_count;
 };
 
-/* Makes the blocks, with about NODE_MOST nodes at most. CELLS is NULL for a page that is no film; that of a film has no split. */
+/* Makes the blocks, with at most about NODE_MOST nodes. CELLS is NULL for a page that is not a film; a film has no split. */
 void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most,
 			  const struct cairn_page_cells_source *cells);
 void cairn_page_data_free(struct cairn_page_data *data);

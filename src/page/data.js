@@ -1,7 +1,7 @@
 // @ts-check
-/* data.js - reading what the page carries: the facts, and the columns that data.h describes.
+/* data.js - reads the data in the page: the facts, and the columns that data.h describes.
  *
- * The tree is read when the page opens; how it splits by thread and size only when somebody asks. A live page reads them again and again.
+ * The tree is read when the page opens; its split by thread, size and age only when it is needed. A live page reads both repeatedly.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** A value that the profile counts, such as inuse_space in bytes. @typedef {{type: string, unit: string}} ValueType */
@@ -15,7 +15,7 @@
  * @property {string} format
  * @property {string} type
  * @property {string} unit
- * @property {ValueType[]} columns what the tree counts; the first is shown first
+ * @property {ValueType[]} columns the values in the tree; the first is shown first
  * @property {number} period
  * @property {boolean} mixedPeriods
  * @property {number} samples
@@ -23,27 +23,27 @@
  * @property {number} total
  * @property {number} shown
  * @property {number} unnamed
- * @property {number} [allocated] what the allocator itself counted as live
+ * @property {number} [allocated] live bytes as the allocator itself counts them
  * @property {number} [sampled_since] when sampling began, in seconds
- * @property {boolean} [partial] a part of what lives was allocated before that
+ * @property {boolean} [partial] a part of the live memory was allocated before that
  * @property {boolean} change
  * @property {boolean} base
- * @property {boolean} errors how far numbers may be off is known
+ * @property {boolean} errors the errors of values are known
  * @property {boolean} cut there are smaller stacks
  * @property {number} folded
  * @property {{name: string, id: string}[]} threads
- * @property {string[]} ages what the classes of ages are called, the youngest first
- * @property {boolean} [aged] it is known how old objects are
- * @property {string} [called] what the first column is, where its type does not say it: the peak, slack or mappings in place of the heap
- * @property {any} [churn] what is freed again, as `cairn churn --json` has it
- * @property {any} [bill] the resident memory, as `cairn rss --json` has it
+ * @property {string[]} ages the names of the age classes, the youngest first
+ * @property {boolean} [aged] the ages of objects are known
+ * @property {string} [called] the name of the first column if its type does not say it: the peak, slack or mappings instead of the heap
+ * @property {any} [churn] what is freed again, as `cairn churn --json` prints it
+ * @property {any} [bill] the resident memory, as `cairn rss --json` prints it
  * @property {string[]} warnings
  * @property {string[]} filters
- * @property {string} [ended] how the process ended, where this is its last moment
- * @property {Series} [series] where the page was made from several dumps, or from one that knows ages
- * @property {FilmFacts} [film] where it holds every one of them
- * @property {FilmFacts & Span} [course] where it holds one of several, or what changed between two: what there was before and after
- * @property {string} [state] what the page shows when its address does not say
+ * @property {string} [ended] how the process ended, if this is its last moment
+ * @property {Series} [series] if the page was made from several dumps, or from one with ages
+ * @property {FilmFacts} [film] if it contains all of several dumps
+ * @property {FilmFacts & Span} [course] if it contains one of several dumps, or the change between two: the dumps before and after
+ * @property {string} [state] what the page shows by default, if its address does not say
  */
 
 /** @typedef {{name: string, caller: string, perHour: number, share: number, words: string, sure: string, now: number}} Growth */
@@ -62,25 +62,25 @@
  * @property {Layer[]} layers
  */
 
-/** All that is counted of some things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
+/** All values of a list of things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
 
 /**
- * One of the columns: what nodes, functions or parts of them hold, by index. OTHER is its partner: objects beside bytes, bytes beside
- * objects. Variance and skew say how far the value may be off (profile/unsample.h); all 0 where that is not known.
+ * One of the columns: the values of nodes, functions or parts of them, by index. OTHER is its partner: objects for bytes, bytes for
+ * objects. Variance and skew describe the error of the value (profile/unsample.h); all 0 if it is unknown.
  * @typedef {{value: Float64Array, base: Float64Array, other: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
  */
 
 /** @typedef {{name: string, file: string, line: number, module: string}} Func */
 
 /**
- * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1]. Size and age are classes, from 1; 0 is not known.
+ * The split of the nodes' own weights: the parts of node n are first[n] up to first[n + 1]. Size and age are classes, from 1; 0 is unknown.
  * @typedef {{thread: Int32Array, size: Int32Array, age: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
  */
 
-/** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
+/** The values of functions: their own, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
 
 /**
- * SELF is of the column that is shown. SAMPLE is the weight of one sample at each node, in the first column.
+ * SELF is the column that is shown. SAMPLE is the weight of one sample at each node, in the first column.
  * @typedef {object} Data
  * @property {Func[]} functions
  * @property {Int32Array} parent
@@ -88,11 +88,11 @@
  * @property {Columns} columns
  * @property {Weights} self
  * @property {Float64Array} sample
- * @property {{self: Columns, total: Columns} | null} sums of the functions, where the tree does not hold every stack
+ * @property {{self: Columns, total: Columns} | null} sums of the functions, if the tree does not contain every stack
  */
 
 /**
- * What the numbers on the screen are: one column, of now or of a change.
+ * What the numbers on the screen mean: one column, now or as a change.
  * @typedef {object} Metric
  * @property {number} column
  * @property {number} partner the column that counts the same in the other unit; -1 for none
@@ -103,21 +103,21 @@
  * @property {boolean} errors
  */
 
-/** What the page is of. @type {Facts} */
+/** The facts of the profile that is shown. @type {Facts} */
 let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false,
 	samples: 0, time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [],
 	ages: [], warnings: [], filters: []};
 
-/** What the numbers on the screen are. @type {Metric} */
+/** What the numbers on the screen mean. @type {Metric} */
 let metric = {column: 0, partner: -1, type: "", unit: "", change: false, base: false, errors: false};
 
-/** The page is of other facts from now on. @param {Facts} next */
+/** Replaces the facts. @param {Facts} next */
 function useFacts(next) {
 	facts = next;
 	metric = metricOf(0);
 }
 
-/** Which column counts the same memory as TYPE does, in the other unit; -1 for none. @param {string} type */
+/** The column that counts the same memory as TYPE in the other unit; -1 for none. @param {string} type */
 function partnerOf(type) {
 	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.endsWith("_objects") ? type.replace("_objects",
 		"_space") : "";
@@ -125,7 +125,7 @@ function partnerOf(type) {
 }
 
 /**
- * The metric of a column. RANGE says whether it is of a change, for a film.
+ * The metric of a column. For a film, RANGE says whether it is a change.
  * @param {number} column @param {boolean} [range] @returns {Metric}
  */
 function metricOf(column, range) {
@@ -145,13 +145,13 @@ function mapWeights({value, base, other, variance, skew}, change) {
 	return {value: change(value), base: change(base), other: change(other), variance: change(variance), skew: change(skew)};
 }
 
-/** The column that is shown, and what goes with it. @param {Columns} columns @returns {Weights} */
+/** The weights of the column that is shown. @param {Columns} columns @returns {Weights} */
 function weightsOf({values, bases}) {
 	const value = values[metric.column], nothing = () => new Float64Array(value.length);
 	return {value, base: bases[metric.column], other: values[metric.partner] ?? nothing(), variance: nothing(), skew: nothing()};
 }
 
-/** Adds what MORE has at FROM to what SUM has at TO. @param {Weights} sum @param {number} to @param {Weights} more @param {number} from */
+/** Adds item FROM of MORE to item TO of SUM. @param {Weights} sum @param {number} to @param {Weights} more @param {number} from */
 function addWeights(sum, to, more, from) {
 	sum.value[to] += more.value[from];
 	sum.base[to] += more.base[from];
@@ -160,7 +160,7 @@ function addWeights(sum, to, more, from) {
 	sum.skew[to] += more.skew[from];
 }
 
-/** Fills in how far values may be off, by the weight of one sample of each. @param {Weights} weights @param {Data} data */
+/** Fills in the errors of values, from the weight of one sample of each. @param {Weights} weights @param {Data} data */
 function spread({value, base, variance, skew}, {sample, columns}) {
 	const first = columns.values[0], before = columns.bases[0];
 	for (let i = 0; i < sample.length && metric.errors; i++) {
@@ -202,7 +202,7 @@ function isNoise(value, variance, skew) {
 	return low <= 0 && high >= 0;
 }
 
-/** Numbers of seven bits a byte, the lowest first. */
+/** Reads numbers in unsigned LEB128. */
 class Reader {
 	/** @param {Uint8Array} bytes */
 	constructor(bytes) {
@@ -229,7 +229,7 @@ class Reader {
 		return column;
 	}
 
-	/** @param {number} count @param {number} [room] how many zeroes come first @returns {Columns} */
+	/** @param {number} count @param {number} [room] the number of zeroes to put first @returns {Columns} */
 	columns(count, room = 0) {
 		/** @type {Columns} */
 		const columns = {values: [], bases: []};
@@ -296,7 +296,7 @@ function readTree(bytes) {
 	parent[0] = -1;
 	const func = reader.column(new Int32Array(count)), columns = reader.columns(count);
 	const sample = facts.errors ? reader.column(new Float64Array(count)).map((weight) => weight / 16) : new Float64Array(count);
-	/* Function 0 is that of smaller stacks, of which there is no sum. */
+	/* Function 0 stands for smaller stacks, and has no sum. */
 	const sums = facts.cut ? {self: reader.columns(functionCount, 1), total: reader.columns(functionCount, 1)} : null;
 	const data = {functions, parent, func, columns, self: weightsOf(columns), sample, sums};
 	spread(data.self, data);

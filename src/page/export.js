@@ -1,5 +1,5 @@
 // @ts-check
-/* export.js - taking away what is on the screen: as a picture, as folded text, as a pprof profile, or on the clipboard.
+/* export.js - downloads of what is on the screen, as a picture or as folded text, and the clipboard.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @param {string} text */
@@ -8,11 +8,11 @@ function escapeXml(text) {
 }
 
 /**
- * What is drawn, and all below that would be seen by scrolling, as one SVG file.
- * @param {Picture} picture @param {string} title @param {string} subtitle @param {number} whole what shares are of
+ * The whole picture as one SVG file, including the part that would have to be scrolled into view.
+ * @param {Picture} picture @param {string} title @param {string} subtitle @param {number} whole the total for shares
  */
 function pictureSvg(picture, title, subtitle, whole) {
-	/* A title within the script would look like one of the page. */
+	/* A <title> written out in the script would look like the page's own. */
 	const tag = "title";
 	const {rowHeight, width, palette} = picture, side = 10, top = 58, height = top + picture.rows.length * rowHeight + side;
 	const lines = [`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.round(width + 2 * side)} ${height}" width="100%">`,
@@ -40,7 +40,7 @@ function toHex(color) {
 }
 
 /**
- * One line for each stack, the outermost function first; of a change with two numbers, before and now.
+ * One line for each stack, the outermost function first; for a change with two numbers, before and now.
  * @param {Tree} tree @param {Func[]} functions
  */
 function foldedText(tree, functions) {
@@ -58,7 +58,7 @@ function foldedText(tree, functions) {
 	return lines.join("\n") + "\n";
 }
 
-/** Offers a file to be kept. @param {Blob} blob @param {string} name */
+/** Offers a file for download. @param {Blob} blob @param {string} name */
 function download(blob, name) {
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(blob);
@@ -68,7 +68,7 @@ function download(blob, name) {
 }
 
 /**
- * Whether it came to be on the clipboard. Pages that are not served safely have no clipboard of their own.
+ * Copies TEXT to the clipboard and returns whether that worked. Pages in an insecure context cannot use the clipboard API.
  * @param {string} text @returns {Promise<boolean>}
  */
 async function copyText(text) {

@@ -1,10 +1,10 @@
 // @ts-check
-/* film.js - a page that holds many dumps: the chart of all memory over time, and choosing one of them or a range.
+/* film.js - a page with many dumps: the chart of all memory over time, where the reader selects a dump or a range.
  *
- * The picture of the chart comes with the page. What is here lies over it: the range, its two ends, and what is under the pointer.
+ * The chart itself comes with the page. This draws what lies over it: the range, its two ends, and the values under the pointer.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** From and to are numbers of dumps; one dump alone where they are equal. @typedef {{from: number, to: number}} Span */
+/** From and to are numbers of dumps; equal for a single dump. @typedef {{from: number, to: number}} Span */
 
 class Film {
 	/** @param {number} points @param {Int32Array} nodes @param {Int32Array | Float64Array} steps @param {number} step */
@@ -15,7 +15,7 @@ class Film {
 		this.step = step;
 	}
 
-	/** What the nodes hold at one dump, or how that changed in a range, in WEIGHTS. @param {Span} range @param {Weights} weights */
+	/** Fills WEIGHTS with the values of the nodes at one dump, or their changes in a range. @param {Span} range @param {Weights} weights */
 	fill({from, to}, weights) {
 		const {points, nodes, steps, step} = this;
 		weights.value.fill(0);
@@ -48,10 +48,10 @@ function timeOf(film, point) {
 	return (film.seconds.at(-1) ?? 0) < 86400 && text.slice(0, 10) === new Date(film.start).toISOString().slice(0, 10) ? text.slice(11) : text;
 }
 
-/** The chart, and everything a person does to it. */
+/** The chart, and how the reader uses it. */
 class Chart {
 	/**
-	 * Without CHOOSE the range is what it is, and the chart is only looked at.
+	 * Without CHOOSE, the range is fixed, and the chart is for reading only.
 	 * @param {FilmFacts} film @param {((range: Span) => void) | null} choose @param {(leaf: string) => void} select
 	 */
 	constructor(film, choose, select) {
@@ -61,11 +61,11 @@ class Chart {
 		this.last = film.seconds.length - 1;
 		/** @type {Span} */
 		this.range = {from: 0, to: this.last};
-		/** Where the pointer went down; -1 while it is up. */
+		/** The dump at which the pointer was pressed; -1 while it is not. */
 		this.anchor = -1;
 		this.sheet = element("chart-sheet");
 		/**
-		 * An unmeasured value of the resident memory is 0.
+		 * Resident memory that was not measured is 0.
 		 * @type {{name: string, values: number[], gaps: boolean, button: HTMLElement, amount: HTMLElement, more: HTMLElement}[]}
 		 */
 		this.legend = [];
@@ -76,12 +76,12 @@ class Chart {
 		this.fillLegend(select);
 		element("timeline").classList.toggle("fixed", this.fixed);
 		this.listen();
-		/* A narrow window scrolls the chart; the newest dump is what people look for. */
+		/* In a narrow window the chart scrolls; people want to see the newest dump. */
 		if (this.sheet.parentElement)
 			this.sheet.parentElement.scrollLeft = this.sheet.parentElement.scrollWidth;
 	}
 
-	/** Where a dump is, as a part of the chart's width. @param {number} point */
+	/** The position of a dump, as a fraction of the chart's width. @param {number} point */
 	place(point) {
 		return this.left + (this.right - this.left) * (this.film.seconds[point] / (this.film.seconds[this.last] || 1));
 	}
@@ -120,14 +120,14 @@ class Chart {
 		if (film.resident.some((value) => value > 0) && metric.unit === "bytes")
 			lines.push(entry("resident", "Resident memory", film.resident));
 		for (const {item, button} of lines) {
-			/* Lines lead nowhere. */
+			/* Not a button: there is no function to select. */
 			button.replaceWith(...[make("div", "line")].map((line) => (line.append(...button.childNodes), line)));
 			items.push(item);
 		}
 		element("layers").replaceChildren(...items);
 	}
 
-	/** The legend says what there was in the range: at its end, and how much more than at its start. @param {Span} range */
+	/** The legend shows the values at the end of the range, and the change since its start. @param {Span} range */
 	showLegend({from, to}) {
 		const {film} = this;
 		for (const {name, values, gaps, button, amount, more} of this.legend) {
@@ -141,7 +141,7 @@ class Chart {
 		}
 	}
 
-	/* Choosing. */
+	/* Selecting. */
 
 	listen() {
 		const {sheet} = this;
@@ -183,7 +183,7 @@ class Chart {
 	}
 
 	/**
-	 * Arrow keys move one end; past the other they move both, so that one dump can be walked through.
+	 * Arrow keys move one end of the range; past the other end they move both, so that one can step through single dumps.
 	 * @param {KeyboardEvent} event @param {"from" | "to"} end
 	 */
 	key(event, end) {
@@ -197,7 +197,7 @@ class Chart {
 		event.stopPropagation();
 	}
 
-	/** Shows RANGE on the chart, and in words. @param {Span} range */
+	/** Shows RANGE on the chart and in words. @param {Span} range */
 	show(range) {
 		const {film, last} = this, {from, to} = range;
 		this.range = range;
@@ -227,7 +227,7 @@ class Chart {
 		element("range-last").setAttribute("aria-pressed", String(from === last && to === last));
 	}
 
-	/** What there was at the dump under the pointer; -1 for none. @param {number} point */
+	/** Shows the values at the dump under the pointer; -1 for none. @param {number} point */
 	tell(point) {
 		const {film} = this, tip = element("chart-tip"), line = element("chart-line");
 		tip.hidden = line.hidden = point < 0;

@@ -1,8 +1,8 @@
 // @ts-check
-/* head.js - what stands above the picture: the facts, the functions that matter most, and all memory over time.
+/* head.js - the part above the picture: the facts, the functions that matter most, and all memory over time.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** Shows the tabs that the page has something for. */
+/** Shows the tabs for which the page has data. */
 function showTabs() {
 	element("tab-threads").hidden = element("tab-sizes").hidden = facts.film !== undefined;
 	element("tab-bill").hidden = !facts.bill;
@@ -56,7 +56,7 @@ function showHead(page) {
 	element("footer").textContent = `Made by Cairn ${facts.version}. This file is complete: it loads nothing from the network.`;
 }
 
-/** How much there is in all, or by how much it changed: of what was chosen. @param {Page} page */
+/** Shows the total of the value that is selected, or its change. @param {Page} page */
 function showTotal(page) {
 	const {tree} = page, base = tree.total.base[0], shown = tree.total.value[0], other = tree.total.other[0], parts = [];
 	const name = (metric.column === 0 && facts.called) || typeName(metric.type);
@@ -73,7 +73,7 @@ function showTotal(page) {
 
 /** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */
 
-/** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
+/** Shows what keeps growing over several dumps, or else what grew most or holds most. @param {Page} page @param {Data} data */
 function showGlance(page, data) {
 	const growth = metric.column === 0 ? facts.series?.growth ?? [] : [], glances = growth.length ? growingGlances(data)
 		: largestGlances(page, data);
@@ -126,7 +126,7 @@ function largestGlances(page, data) {
 	});
 }
 
-/** All memory over time, as a line. @param {Series} series @param {boolean} grows */
+/** Draws all memory over time as a line. @param {Series} series @param {boolean} grows */
 function makeTimeline(series, grows) {
 	const width = 300, height = 64, most = Math.max(...series.totals, 1), end = series.seconds.at(-1) || 1;
 	/** @param {string} tag @param {Record<string, string | number>} attributes */

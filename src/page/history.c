@@ -1,4 +1,4 @@
-/* history.c - the chart of memory over time, as markup.
+/* history.c - writes the chart of memory over time as markup.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/history.h"
 
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* The picture brings a style of its own, which a shadow tree keeps from the rest of the page. */
+/* The picture has a style of its own; a shadow tree keeps it from affecting the rest of the page. */
 void cairn_page_history_write(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	static const int64_t last_ns = CAIRN_HOUR_NS;
@@ -17,7 +17,7 @@ void cairn_page_history_write(const struct cairn_profile *profile, struct cairn_
 		struct cairn_buffer svg = cairn_buffer(SIZE_MAX);
 		cairn_history_svg(&history, "Memory up to the end", &svg);
 		struct cairn_bytes picture = cairn_buffer_bytes(&svg), line;
-		cairn_text_line(&picture, &line, NULL); /* that of a file of its own */
+		cairn_text_line(&picture, &line, NULL); /* the XML declaration of a separate file */
 		cairn_buffer_text(out, "<section id=\"history\" aria-label=\"Memory up to the end\"><template shadowrootmode=\"open\">\n"
 				       "<style>svg{display:block;width:100%;max-width:960px;height:auto}</style>\n");
 		cairn_buffer_append(out, picture.data, picture.length);

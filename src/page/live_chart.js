@@ -1,18 +1,18 @@
 // @ts-check
 /* live_chart.js - memory over time on a canvas: call paths as layers, resident memory, the limit, marks, and the moments that are shown.
  *
- * Layers keep their colours and their order while they are seen, whatever their sizes do.
+ * Layers keep their colours and their order as long as they are shown, even if their sizes change.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /**
- * What the chart tells the page.
+ * The callbacks of the chart to the page.
  * @typedef {object} LiveChartEvents
- * @property {(id: number) => void} moment one dump was chosen
+ * @property {(id: number) => void} moment one dump was selected
  * @property {(from: number, to: number) => void} range
  * @property {(leaf: string) => void} select
  */
 
-/** Colours of the layers: they can be told apart on white and on black (series/hue.h). */
+/** Colours of the layers, which can be told apart on white and on black (series/hue.h). */
 const layerColors = ["#d1604a", "#e0a33e", "#3f9c8c", "#5b8ec9", "#8d78c2", "#93a747", "#4fb0c6", "#c9719a"];
 
 class LiveChart {
@@ -25,7 +25,7 @@ class LiveChart {
 		/** The moments that are shown; 0 for none. */
 		this.at = 0;
 		this.base = 0;
-		/** Names of layers, in the order in which they came. @type {string[]} */
+		/** Names of layers, in the order in which they first appeared. @type {string[]} */
 		this.known = [];
 		this.anchor = -1;
 		this.moved = -1;
@@ -55,7 +55,7 @@ class LiveChart {
 		this.history = history;
 		this.at = at;
 		this.base = base;
-		/* What grew most comes last, and has the first colour. */
+		/* The layer that grew most comes last, and has the first colour. */
 		for (const {name, leaf, values} of [...history.layers?.items ?? []].reverse())
 			if (leaf && !this.known.includes(name) && values.some((value) => value > 0))
 				this.known.push(name);
@@ -69,14 +69,14 @@ class LiveChart {
 		return at < 0 ? "#8a8f98" : layerColors[at % layerColors.length];
 	}
 
-	/** The layers from the bottom: all others first, the first that was known last. Those that never had anything are left out. */
+	/** The layers from the bottom: all others, then the named ones, the first to appear on top; without those that were always 0. */
 	layers() {
 		const place = (/** @type {LiveLayer} */ layer) => layer.leaf ? -this.known.indexOf(layer.name) : -Infinity;
 		return (this.history.layers?.items ?? []).filter((layer) => !layer.leaf || this.known.includes(layer.name))
 			.sort((a, b) => place(a) - place(b));
 	}
 
-	/** The colours of the style, which differ in the light and in the dark. */
+	/** Reads the colours of the style, which depend on the theme. */
 	readColors() {
 		const probe = make("span");
 		this.canvas.parentElement?.append(probe);
@@ -113,7 +113,7 @@ class LiveChart {
 		return this.from + ((x - left) / width) * (this.to - this.from);
 	}
 
-	/** The most that is drawn. The limit counts where the memory is not far from it. */
+	/** The upper end of the scale. It includes the limit if memory is not far from it. */
 	top() {
 		const {points, resident, limit} = this.history;
 		let most = 1;
@@ -286,7 +286,7 @@ class LiveChart {
 		}
 	}
 
-	/* Words. */
+	/* Text. */
 
 	showLegend() {
 		const list = element("live-legend"), last = (this.history.layers?.ids.length ?? 0) - 1, layers = this.layers().reverse();
@@ -313,7 +313,7 @@ class LiveChart {
 		});
 	}
 
-	/** What there was under the pointer. @param {number} x */
+	/** Shows the values under the pointer. @param {number} x */
 	tell(x) {
 		const tip = element("live-tip"), {history} = this;
 		this.hover = x;
@@ -344,7 +344,7 @@ class LiveChart {
 		this.paint();
 	}
 
-	/* Choosing. */
+	/* Selecting. */
 
 	listen() {
 		const {canvas} = this;

@@ -1,12 +1,12 @@
 // @ts-check
 /* live_data.js - the requests of a live page to its server, and the answers (doc/live-page.md).
  *
- * The token comes in the fragment of the address and is kept in memory only. Events are read from a fetch, which can carry it; the
+ * The token comes in the fragment of the address and is kept in memory only. Events are read with fetch, which can send the token; the
  * browser's own EventSource cannot.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /**
- * One process, as /api/processes has it. Times are milliseconds since 1970.
+ * One process in the answer to /api/processes. Times are milliseconds since 1970.
  * @typedef {object} LiveProcess
  * @property {string} process its key
  * @property {string} program
@@ -33,8 +33,8 @@
  * @property {number} next_in
  * @property {number} cost
  * @property {boolean} churn
- * @property {number} runs lives of the program, one after the other
- * @property {string[]} keys what else it may be called in an address
+ * @property {number} runs the number of runs of the program, one after the other
+ * @property {string[]} keys other names that it may have in an address
  */
 
 /** @typedef {{id: number, total: number, objects: number, resident: number, limit: number, run: number}} LivePoint */
@@ -55,7 +55,7 @@
  * @property {LiveRun[]} runs the newest first
  */
 
-/** A failure that the server explained. */
+/** A failure with the server's explanation. */
 class ServerError extends Error {
 	/** @param {number} status @param {string} message */
 	constructor(status, message) {
@@ -69,11 +69,11 @@ class LiveServer {
 	constructor(query = "") {
 		this.token = "";
 		this.pid = new URLSearchParams(query).get("pid") ?? "";
-		/** The last tree, with its tag: what did not change is not sent again. @type {{url: string, tag: string, bytes: Uint8Array} | null} */
+		/** The last tree, with its tag: it is only sent again if it changed. @type {{url: string, tag: string, bytes: Uint8Array} | null} */
 		this.tree = null;
 	}
 
-	/** Takes the token out of the address. @param {string} hash @returns {string} what is left of it */
+	/** Removes the token from the address. @param {string} hash @returns {string} the rest of it */
 	takeToken(hash) {
 		const query = new URLSearchParams(hash.slice(1));
 		this.token = query.get("token") ?? this.token;
@@ -86,7 +86,7 @@ class LiveServer {
 		const headers = new Headers(options.headers);
 		if (this.token)
 			headers.set("Authorization", "Bearer " + this.token);
-		/* A network that is gone does not say so: without a limit one lost answer would be waited for for ever. */
+		/* A lost connection is not always reported: without a limit, the page might wait for an answer for ever. */
 		const signal = options.signal ?? AbortSignal.timeout(options.method === "POST" ? 90000 : 20000);
 		const url = this.pid ? path + (path.includes("?") ? "&" : "?") + new URLSearchParams({pid: this.pid}) : path;
 		const response = await fetch(url, {...options, signal, headers, cache: "no-store", credentials: "omit"});
@@ -96,7 +96,7 @@ class LiveServer {
 			try {
 				message = JSON.parse(text).error ?? message;
 			} catch {
-				/* Then it is plain text. */
+				/* Not JSON: it is plain text. */
 			}
 			throw new ServerError(response.status, message || `The server answers ${response.status}`);
 		}
@@ -108,14 +108,14 @@ class LiveServer {
 		return (await this.ask(path)).json();
 	}
 
-	/** Something that changes something: with a header that pages of other sites cannot send. @param {string} path */
+	/** A request that changes something, with a header that pages of other sites cannot send. @param {string} path */
 	post(path) {
 		return this.ask(path, {method: "POST", headers: {"X-Cairn": "1"}});
 	}
 
 	/**
-	 * A tree, and the dumps that it is made of: those nearest to what was asked for that the server has. The bytes are null where it is the
-	 * one that was asked for last.
+	 * Fetches a tree, and the dumps that it is made of: the server takes those nearest to the request. The bytes are null if it is the
+	 * tree that was fetched last.
 	 * @param {string} url @returns {Promise<{bytes: Uint8Array | null, at: number, base: number}>}
 	 */
 	async fetchTree(url) {
@@ -131,7 +131,7 @@ class LiveServer {
 	}
 
 	/**
-	 * Reads events until the connection ends, and says of every sign of life that it came.
+	 * Reads events until the connection ends, and calls HEARD for every sign of life.
 	 * @param {(event: string, data: any) => void} take @param {() => void} heard @param {AbortSignal} signal
 	 */
 	async events(take, heard, signal) {
@@ -147,7 +147,7 @@ class LiveServer {
 	}
 }
 
-/** Server-sent events out of text that comes in pieces. */
+/** Parses server-sent events from text that comes in pieces. */
 class EventParser {
 	/** @param {(event: string, data: any) => void} take */
 	constructor(take) {
@@ -179,7 +179,7 @@ class EventParser {
 	}
 }
 
-/** The three blocks of a tree: the facts, the tree and how it splits. @param {Uint8Array} bytes */
+/** The three blocks of a tree: the facts, the tree and its split. @param {Uint8Array} bytes */
 function splitBlocks(bytes) {
 	const reader = new Reader(bytes);
 	const block = () => {
@@ -191,7 +191,7 @@ function splitBlocks(bytes) {
 	return {facts: next, tree: block(), split: block()};
 }
 
-/** Everything about one process over time, as far as it is known here. */
+/** All that the page knows about one process over time. */
 class LiveHistory {
 	constructor() {
 		/** @type {LivePoint[]} */
@@ -207,11 +207,11 @@ class LiveHistory {
 		this.limit = 0;
 		this.epoch = -1;
 		this.now = 0;
-		/** So many numbers are kept; beyond that, every second one of the older half goes. */
+		/** The most numbers to keep; beyond that, every second one of the older half is dropped. */
 		this.most = 8192;
 	}
 
-	/** What to ask for next: nothing before this. */
+	/** The time from which to ask for more. */
 	get since() {
 		return this.points.at(-1)?.id ?? 0;
 	}
@@ -228,7 +228,7 @@ class LiveHistory {
 			this.resident.push(...series.resident.filter(([time]) => time > seen));
 			this.marks.push(...series.marks.filter((mark) => !this.marks.some((known) => known.time === mark.time && known.kind === mark.kind)));
 		}
-		if (series.first) { /* what the server keeps no longer, nobody can see */
+		if (series.first) { /* nobody can see what the server does not keep any more */
 			this.points = this.points.filter((point) => point.id >= series.first);
 			this.marks = this.marks.filter((mark) => mark.time >= series.first);
 		}
@@ -255,7 +255,7 @@ class LiveHistory {
 		this.marks = this.marks.slice(-500);
 	}
 
-	/** The dump nearest to a time; null where there is none. @param {number} time */
+	/** The dump nearest to a time; null if there is none. @param {number} time */
 	nearest(time) {
 		/** @type {LivePoint | null} */
 		let best = null;
@@ -265,7 +265,7 @@ class LiveHistory {
 		return best;
 	}
 
-	/** Resident memory, or live memory where that is not known, at a time. @param {number} time */
+	/** Resident memory at a time, or live memory if that is unknown. @param {number} time */
 	weightAt(time) {
 		const rows = this.resident.length ? this.resident : this.points.map((point) => /** @type {[number, number]} */ ([point.id,
 			point.resident || point.total]));
@@ -279,7 +279,7 @@ class LiveHistory {
 	}
 }
 
-/** A list within its limit: of the older half, every second one stays. @template T @param {T[]} list @param {number} most @returns {T[]} */
+/** Drops every second item of the older half of too long a list. @template T @param {T[]} list @param {number} most @returns {T[]} */
 function thinned(list, most) {
 	if (list.length <= most)
 		return list;
@@ -287,7 +287,7 @@ function thinned(list, most) {
 	return list.filter((_, i) => i >= half || i % 2 === 0);
 }
 
-/** A time of day, where the viewer is. @param {number} time @param {boolean} [seconds] */
+/** The local time of day. @param {number} time @param {boolean} [seconds] */
 function clockTime(time, seconds = true) {
 	const date = new Date(time), two = (/** @type {number} */ number) => String(number).padStart(2, "0");
 	const today = date.toDateString() === new Date().toDateString();
@@ -295,7 +295,7 @@ function clockTime(time, seconds = true) {
 	return day + two(date.getHours()) + ":" + two(date.getMinutes()) + (seconds ? ":" + two(date.getSeconds()) : "");
 }
 
-/** A rate in the unit of time that leaves a number one can grasp. @param {number} perHour */
+/** A rate in the unit of time that is easiest to read. @param {number} perHour */
 function liveRate(perHour) {
 	const size = Math.abs(perHour), much = 104857.6;
 	return size / 3600 >= much ? humanBytes(perHour / 3600) + "/s" : size / 60 >= much ? humanBytes(perHour / 60) + "/min"

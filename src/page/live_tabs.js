@@ -1,10 +1,10 @@
 // @ts-check
-/* live_tabs.js - the tables of a live page that the page in one file does not have: what grows, the allocator, sources, and health.
+/* live_tabs.js - the tables that only a live page has: growth, the allocator, source code, and health.
  *
- * Whatever a service says becomes text, never markup.
+ * Text that comes from a service is only ever inserted as text, never as markup.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** A course as a small line. @param {number[]} values @param {boolean} grows */
+/** Draws values over time as a small line. @param {number[]} values @param {boolean} grows */
 function sparkline(values, grows) {
 	const width = 84, height = 20, most = Math.max(...values, 1), space = "http://www.w3.org/2000/svg";
 	const picture = document.createElementNS(space, "svg"), line = document.createElementNS(space, "polyline");
@@ -24,7 +24,7 @@ function sureText(confidence) {
 	return confidence >= 0.999 ? "99.9 %" : (100 * confidence).toFixed(confidence > 0.99 ? 1 : 0) + " %";
 }
 
-/** What grows, first; then all else that was judged. @param {HTMLElement} panel @param {any} leaks @param {(name: string) => void} pick */
+/** Shows what grows, then all else that was judged. @param {HTMLElement} panel @param {any} leaks @param {(name: string) => void} pick */
 function showGrowing(panel, leaks, pick) {
 	const rows = /** @type {any[]} */ (leaks.rows ?? []).filter((row) => row.verdict === "growing" || row.now > 0);
 	if (!rows.length) {
@@ -46,7 +46,7 @@ function showGrowing(panel, leaks, pick) {
 		})), "Call paths by growth"));
 }
 
-/** The lines of a function, with what each holds. @param {HTMLElement} panel @param {any} source @param {string} name */
+/** Shows the lines of a function, with the memory of each. @param {HTMLElement} panel @param {any} source @param {string} name */
 function showSource(panel, source, name) {
 	/** @type {HTMLElement[]} */
 	const parts = [];
@@ -62,8 +62,9 @@ function showSource(panel, source, name) {
 }
 
 /**
- * Size classes of jemalloc, those that keep most memory free first. A slab holds objects of one size; what is free in it serves no other.
- * @param {any[]} kinds what the classes are @param {any[]} counts what there is of each
+ * Size classes of jemalloc, those with the most free memory first. A slab has objects of one size; other sizes cannot use what is free in
+ * it.
+ * @param {any[]} kinds the classes @param {any[]} counts the counts of each class
  */
 function binRows(kinds, counts) {
 	return kinds.map((kind, i) => {
@@ -73,7 +74,7 @@ function binRows(kinds, counts) {
 	}).filter((row) => row.slabs > 0).sort((a, b) => b.free - a.free);
 }
 
-/** What jemalloc says of itself: pages, arenas, size classes, and what of them is free. @param {HTMLElement} panel @param {any} answer */
+/** Shows jemalloc's statistics: pages, arenas, size classes, and free memory in them. @param {HTMLElement} panel @param {any} answer */
 function showAllocator(panel, answer) {
 	const {jemalloc = {}} = answer, {stats = {}, arenas = {}} = jemalloc, all = jemalloc["stats.arenas"] ?? {}, merged = all.merged ?? {};
 	const page = arenas.page ?? 4096, bins = binRows(arenas.bin ?? [], merged.bins ?? []), list = make("dl", "facts");
@@ -103,7 +104,7 @@ function showAllocator(panel, answer) {
 }
 
 /**
- * What profiling costs, and how good the profile is. @param {HTMLElement} panel @param {any} health @param {LiveProcess} process
+ * Shows what profiling costs, and how good the profile is. @param {HTMLElement} panel @param {any} health @param {LiveProcess} process
  */
 function showHealth(panel, health, process) {
 	const status = health.status ?? {}, cost = status.cost ?? {}, ledger = status.ledger ?? {}, unwinder = status.unwinder ?? {};
@@ -134,7 +135,7 @@ function showHealth(panel, health, process) {
 }
 
 /**
- * Each life of the program, with how it ended: a click shows its last moment.
+ * Shows the runs of the program, and how each ended. A click shows its last moment.
  * @param {HTMLElement} panel @param {LiveRun[]} runs @param {(run: LiveRun) => void} pick
  */
 function showRuns(panel, runs, pick) {
@@ -148,14 +149,14 @@ function showRuns(panel, runs, pick) {
 		})), "Runs"));
 }
 
-/** Fixes that one click can do, by the command that the doctor names. */
+/** Fixes that the page can make with one click, by the command that the doctor suggests. */
 const fixButtons = [
 	{command: /^cairn activate \d+$/, what: "activate", text: "Start sampling"},
 	{command: /^cairn attach \d+$/, what: "attach", text: "Attach to the process"},
 ];
 
 /**
- * What the doctor found: a sentence, and what to do about it.
+ * Shows what the doctor found: a sentence, and the fix.
  * @param {HTMLElement} box @param {any} doctor @param {(what: string) => void} act
  */
 function showFix(box, doctor, act) {

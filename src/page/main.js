@@ -1,8 +1,8 @@
 // @ts-check
-/* main.js - the page: its state, which lives in the address, and everything a person can do to it.
+/* main.js - the page: its state, which is kept in the address, and all actions of the reader.
  *
- * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever written as text.
- * Longer than other files: every action, whether by mouse, keyboard or address, ends in the same few functions that show the state.
+ * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever inserted as text.
+ * Longer than other files: every action, by mouse, keyboard or address, ends in the same few functions that show the state.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
@@ -19,7 +19,7 @@ class Page {
 		data.functions.forEach(({name}, func) => func > 0 && this.byName.set(name, func));
 		/** How often the data was replaced. */
 		this.generation = 0;
-		/** Told of every state that is shown. @type {(state: State) => void} */
+		/** Called with every state that is shown. @type {(state: State) => void} */
 		this.shown = () => {};
 		this.rangeKey = film ? "" : "all";
 		this.state = readState(location.hash.length > 1 ? location.hash : facts.state ?? "");
@@ -30,7 +30,7 @@ class Page {
 		this.found = /** @type {Uint8Array | null} */ (null);
 		this.foundNodes = 0;
 		this.searchKey = "";
-		/** What next and previous go through, and where they are. @type {{key: string, at: number, items: (number | Rect)[]}} */
+		/** The matches to step through, and the current one. @type {{key: string, at: number, items: (number | Rect)[]}} */
 		this.matches = {key: "", at: -1, items: []};
 		this.wholeSums = this.sumUp();
 		this.sums = this.wholeSums;
@@ -76,7 +76,7 @@ class Page {
 		this.listen();
 	}
 
-	/** Self and total of each function, of everything: as the page says it, where its tree does not hold every stack. @returns {Sums} */
+	/** Self and total of each function over everything; from the page's own sums if its tree does not contain every stack. @returns {Sums} */
 	sumUp() {
 		const {sums} = this.data, own = sums && !this.film && !metric.errors ? null : this.tree.sums(this.data.functions.length);
 		if (!sums || this.film)
@@ -86,7 +86,7 @@ class Page {
 	}
 
 	/**
-	 * The page is of other data from now on: of the same program, at another time. What was chosen stays, by name.
+	 * Replaces the data by those of the same program at another time. Selections are kept, by name.
 	 * @param {Facts} next @param {(facts: Facts) => Data} read @param {() => Promise<Uint8Array>} splitBytes @param {boolean} [keepColors]
 	 */
 	async replace(next, read, splitBytes, keepColors = true) {
@@ -114,7 +114,7 @@ class Page {
 			this.tip.hide();
 	}
 
-	/** The function that is selected; 0 for none, or one that is not in this profile. */
+	/** The function that is selected; 0 for none, or if it is not in this profile. */
 	get selected() {
 		return this.byName.get(this.state.selected) ?? 0;
 	}
@@ -125,7 +125,7 @@ class Page {
 			this.go({...changes, selected: this.data.functions[func].name});
 	}
 
-	/** Shows who calls a function and what it allocated: most of what is freed again does not live. @param {string} name */
+	/** Shows the callers of a function and what it allocated: little of what is freed again is live memory. @param {string} name */
 	chooseFreed(name) {
 		const value = "alloc_space", other = facts.columns.some(({type}, i) => i > 0 && type === value);
 		this.choose(this.byName.get(name) ?? 0, {view: "around", zoom: [], ...(other ? {value} : {})});
@@ -150,7 +150,7 @@ class Page {
 		return box.func || box.above ? this.data.functions[box.func].name : metric.change ? "all changes" : "everything";
 	}
 
-	/** A few words that come and go. @param {string} text */
+	/** Shows a short message for a moment. @param {string} text */
 	say(text) {
 		const toast = element("toast");
 		toast.textContent = text;
@@ -193,7 +193,7 @@ class Page {
 		this.shown(state);
 	}
 
-	/** Makes the page one of the value, and of the range, that are chosen. */
+	/** Shows the data of the selected value and range. */
 	showData() {
 		const {film, chart, data, state} = this;
 		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null;
@@ -257,7 +257,7 @@ class Page {
 		this.detail(this.resting());
 	}
 
-	/** The box at the end of a path of functions, or as far as there is one. @param {number[]} path */
+	/** The box at the end of a path of functions, or the last one that exists on it. @param {number[]} path */
 	follow(path) {
 		let box = this.root;
 		for (const func of path) {
@@ -275,7 +275,7 @@ class Page {
 		return color && (color !== "change" || metric.change) ? color : metric.change ? "change" : "module";
 	}
 
-	/** What the details are of while nothing is pointed at: the zoomed box, or the function that was selected elsewhere. */
+	/** What the details show while the pointer is elsewhere: the zoomed box, or the selected function. */
 	resting() {
 		const {selected} = this, key = this.treeKey + selected;
 		if (!selected || this.box.func === selected)
@@ -310,7 +310,7 @@ class Page {
 			/** @type {HTMLButtonElement} */ (element(id)).disabled = nodes === 0;
 	}
 
-	/** Goes to the next box that matches the search, or to the one before. The largest is the first. @param {1 | -1} step */
+	/** Goes to the next or the previous box that matches the search. The largest comes first. @param {1 | -1} step */
 	stepMatch(step) {
 		if (!this.found || !this.foundNodes)
 			return;
@@ -328,7 +328,7 @@ class Page {
 	}
 
 	/**
-	 * Where a node of the tree is drawn; zooms to its caller where it is too small to be seen.
+	 * Where a node of the tree is drawn; zooms to its caller if it is too small to be seen.
 	 * @param {number} node @returns {Rect | undefined}
 	 */
 	rectOfNode(node) {
@@ -383,7 +383,7 @@ class Page {
 		this.showLegend();
 	}
 
-	/** What the colours mean. */
+	/** Shows what the colours mean. */
 	showLegend() {
 		const legend = element("legend"), mode = this.colorMode(), most = 6;
 		/** @param {string} color @param {string} text @param {string} [kind] */
@@ -453,7 +453,7 @@ class Page {
 		})), empty);
 	}
 
-	/** What each thread, size or age has, under all filters but those of its own kind. @param {"thread" | "size" | "age"} kind */
+	/** The memory of each thread, size or age, under all filters except those of the same kind. @param {"thread" | "size" | "age"} kind */
 	parts(kind) {
 		const {split, data, state} = this;
 		if (!split)
@@ -489,7 +489,7 @@ class Page {
 	}
 
 	/**
-	 * Shows another value: live, allocated, peak and so on, in bytes or objects, as far as there is that.
+	 * Shows another value: live, allocated, peak and so on, in bytes or objects if the page has both.
 	 * @param {string} kind @param {string} unit
 	 */
 	chooseValue(kind, unit) {
@@ -544,7 +544,7 @@ class Page {
 		this.say("Downloaded");
 	}
 
-	/** Everything that the filters leave, in all its values. @returns {Exported} */
+	/** All data that pass the filters, with all values. @returns {Exported} */
 	exported() {
 		const {data, tree, state} = this, shown = metric;
 		const order = [...new Set([metric.column, ...facts.columns.keys()])];
@@ -602,7 +602,7 @@ class Page {
 		element("detail-actions").hidden = !this.selected;
 	}
 
-	/* Listening. */
+	/* Event handlers. */
 
 	listen() {
 		/** @param {string} selector @param {(button: HTMLElement) => void} act */
@@ -706,7 +706,7 @@ class Page {
 	}
 }
 
-/** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */
+/** The page, for use from the console and by tests. @type {Page} */
 let livePage;
 
 /** Whether this browser can show the page. */

@@ -1,4 +1,4 @@
-/* page.c - filling in the page.
+/* page.c - fills in the page.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/page.h"
 
@@ -25,7 +25,7 @@ struct page {
 	struct cairn_buffer *out;
 };
 
-/* Deflated (zlib's format, which browsers unpack themselves) and in letters. */
+/* Compresses BYTES in zlib's format, which browsers decompress themselves, and writes them as base64. */
 static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 {
 	enum { level = 10 };
@@ -202,7 +202,7 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	cairn_json_close(json, '}');
 }
 
-/* JSON that cannot end its element: "<" is in its strings only, where it can be written otherwise. */
+/* Writes JSON that cannot end its element: "<" occurs only in its strings, where it can be escaped. */
 static void write_facts(const struct page *page, struct cairn_buffer *out)
 {
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
@@ -241,7 +241,7 @@ static void write_chart(const struct page *page, struct cairn_buffer *out)
 		cairn_buffer_append(out, film->chart.data, film->chart.length);
 }
 
-/* Writes what stands for the marker at the start of TEXT, an @ and a name, and returns the marker's length; 0 for no marker. */
+/* Writes what replaces the marker at the start of TEXT, an @ and a name, and returns the marker's length; 0 if there is no marker. */
 static size_t fill_marker(const struct page *page, struct cairn_bytes text)
 {
 	struct cairn_buffer *out = page->out;

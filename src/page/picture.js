@@ -1,18 +1,18 @@
 // @ts-check
-/* picture.js - boxes on a canvas: layout, painting, and finding the box under a finger or a key.
+/* picture.js - boxes on a canvas: layout, painting, and finding the box at the pointer or for a key.
  *
- * Layout makes a rectangle for each box that is wide enough to be seen and stops there, so it costs what the screen shows and not
- * what the profile holds. Only the rows that are scrolled into sight are painted. Names reach the canvas as text only.
+ * Layout makes a rectangle only for boxes that are wide enough to be seen, so its cost depends on the size of the screen, not of the
+ * profile. Only the rows in view are painted. Names reach the canvas as text only.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @typedef {{box: Box, x: number, width: number, row: number, dim: boolean}} Rect */
 
 /**
- * What the picture tells and asks the page.
+ * The callbacks of the picture to the page.
  * @typedef {object} PictureEvents
  * @property {(box: Box) => void} zoom
- * @property {(box: Box | null, x: number, y: number) => void} point what the mouse points at, and where
- * @property {(box: Box) => void} visit where the keyboard is
+ * @property {(box: Box | null, x: number, y: number) => void} point the box under the pointer, and its position
+ * @property {(box: Box) => void} visit the box that the keyboard has reached
  * @property {(box: Box, x: number, y: number) => void} menu
  * @property {(box: Box) => string} name
  */
@@ -44,7 +44,7 @@ class Picture {
 		/** @type {Uint8Array | null} */
 		this.found = null;
 		this.selected = -1;
-		/** What is shown next takes the place of what is shown, without scrolling. */
+		/** The next picture replaces the current one without scrolling. */
 		this.keepPlace = false;
 		/** @type {Box | null} */
 		this.pointed = null;
@@ -55,7 +55,7 @@ class Picture {
 		this.listen();
 	}
 
-	/** The colours of the style, which differ in the light and in the dark. */
+	/** Reads the colours of the style, which depend on the theme. */
 	readColors() {
 		const probe = make("span");
 		document.body.append(probe);
@@ -105,7 +105,7 @@ class Picture {
 	}
 
 	/**
-	 * Shows the box ZOOMED over the whole width, its callers above; or, with UP, all who call it.
+	 * Shows the box ZOOMED over the whole width, with its path above or, with UP, the tree of its callers.
 	 * @param {Box} zoomed
 	 * @param {Box | null} up
 	 */
@@ -156,7 +156,7 @@ class Picture {
 	}
 
 	/**
-	 * Rectangles of START and what lies beyond it.
+	 * Makes the rectangles of START and all boxes beyond it.
 	 * @param {Box} start
 	 * @param {Rect[]} rects
 	 * @param {number} row
@@ -253,7 +253,7 @@ class Picture {
 		pen.restore();
 	}
 
-	/** Rings around the selected function, what is pointed at, and the keyboard's place. @param {number} top */
+	/** Draws rings around the selected function, the box under the pointer, and the box that the keyboard has reached. @param {number} top */
 	paintMarks(top) {
 		const {pen, rowHeight} = this;
 		/** @param {Rect} rect @param {number} width */
@@ -278,7 +278,7 @@ class Picture {
 			ring(this.cursor, 3);
 	}
 
-	/** NAME cut to WIDTH: its last parts where they say enough, else its beginning. @param {string} name @param {number} width */
+	/** NAME cut to WIDTH: its last parts if they say enough, otherwise its beginning. @param {string} name @param {number} width */
 	fit(name, width) {
 		const {pen} = this, most = Math.floor(width / 4) + 1;
 		if (name.length <= most && pen.measureText(name).width <= width)

@@ -1,10 +1,11 @@
 // @ts-check
-/* pprof.js - what the page shows as a profile that `go tool pprof` and all who read its format take.
+/* pprof.js - writes what the page shows as a profile for `go tool pprof` and other readers of its format.
  *
- * The format is profile.proto of github.com/google/pprof: fields of varints and of bytes with their length. Each function is one location.
+ * The format is profile.proto of github.com/google/pprof: fields are varints, or bytes preceded by their length. Each function is one
+ * location.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** A protocol buffer as it is written. */
+/** Writes a protocol buffer. */
 class Proto {
 	constructor() {
 		this.bytes = new Uint8Array(64);
@@ -20,7 +21,7 @@ class Proto {
 		this.bytes = larger;
 	}
 
-	/** A whole number; one below zero has ten bytes, as int64 has. @param {number} value */
+	/** Writes an integer; negative ones take ten bytes, as an int64 does. @param {number} value */
 	varint(value) {
 		this.room(10);
 		if (value < 0) {
@@ -68,7 +69,7 @@ class Proto {
 }
 
 /**
- * What is exported: the nodes of TREE with their own numbers in each of TYPES.
+ * What is exported: the nodes of a tree, with their own values of each of TYPES.
  * @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, types: ValueType[], values: Float64Array[]}} Exported
  */
 
@@ -110,7 +111,7 @@ function pprofBytes({functions, parent, func, types, values}) {
 	for (const [module, id] of modules)
 		profile.message(3, (part) => {
 			part.number(1, id);
-			/* Mappings that do not meet, with all names known, so that nobody looks for them again. */
+			/* Mappings that do not overlap, marked as having all names, so that no tool looks for names again. */
 			part.number(2, id * 4096);
 			part.number(3, (id + 1) * 4096);
 			part.number(5, string(module));

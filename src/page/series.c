@@ -1,4 +1,4 @@
-/* series.c - series, leaks and timelines in the page's own terms.
+/* series.c - converts series, leaks and timelines to the structs of the page.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/series.h"
 
@@ -63,8 +63,8 @@ static void add_cells(const void *series, uint32_t sample, double *values)
 		values[of->cells[c].point] += of->cells[c].value;
 }
 
-/* How many nodes of the call tree the page holds where nobody said: all of them, unless its stacks times its dumps are too many numbers for
- * a browser to be quick with. */
+/* The default number of nodes of the call tree: all of them, unless its stacks times its dumps are more numbers than a browser can handle
+ * quickly. */
 static size_t default_nodes(const struct cairn_view *view, size_t points)
 {
 	static const size_t number_most = 8000000;

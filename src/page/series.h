@@ -7,13 +7,13 @@
 #include "series/leaks.h"
 #include "series/timeline.h"
 
-/* Fills PAGE with the times and totals of the dumps of SERIES and the call paths that grow fastest. In ARENA; names are borrowed from
- * VIEW, which belongs to the series. */
+/* Fills PAGE with the times and totals of the dumps of SERIES and the call paths that grow fastest. Its arrays are in ARENA; names are
+ * borrowed from VIEW, which belongs to the series. */
 void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
 			 const struct cairn_view *view, struct cairn_arena *arena);
 
-/* FILM becomes what TIMELINE shows, without cells; LIMIT is the memory limit if the dumps do not have it. Its picture is appended to CHART,
- * which has to outlive it, as ARENA and the timeline have to. */
+/* Makes a FILM of TIMELINE, without cells. LIMIT is the memory limit if the dumps do not have it. Appends its chart to CHART. CHART, ARENA
+ * and TIMELINE must outlive the film. */
 void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_buffer *chart,
 			  struct cairn_arena *arena);
 

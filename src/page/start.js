@@ -1,5 +1,5 @@
 // @ts-check
-/* start.js - the page in one file: everything that it shows came with it.
+/* start.js - starts the page in one file, which contains all its data.
  * SPDX-License-Identifier: Apache-2.0 */
 
 async function startFile() {

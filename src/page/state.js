@@ -1,5 +1,5 @@
 // @ts-check
-/* state.js - what a person has chosen, and the address that holds it.
+/* state.js - what the reader has selected, and the address that keeps it.
  *
  * Functions and threads are named, never numbered, so that an address works with another profile of the same program.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -13,13 +13,13 @@
  * @property {Filter[]} filters
  * @property {string} value a type of value, empty for the first
  * @property {"change" | "now"} widths
- * @property {"" | "module" | "function" | "change"} color empty for what suits
- * @property {string} tab one that the page has
+ * @property {"" | "module" | "function" | "change"} color empty for the default
+ * @property {string} tab one of the page's tabs
  * @property {string} sort
- * @property {Span | null} range of a film; null for the whole
+ * @property {Span | null} range of a film; null for all of it
  * @property {string} process of a live page; empty for the first
  * @property {string} at of a live page, the moment that is shown; empty to follow
- * @property {string} base and the moment that it is compared with; empty for none
+ * @property {string} base of a live page, the moment to compare with; empty for none
  */
 
 /** @param {string} text @returns {Filter} */
@@ -28,7 +28,7 @@ function readFilter(text) {
 	return {kind: /** @type {Filter["kind"]} */ (text.slice(0, colon)), text: text.slice(colon + 1)};
 }
 
-/** The range "3-17", or the one dump "3", within the dumps there are. @param {string | null} text @returns {Span | null} */
+/** Reads the range "3-17" or the single dump "3", limited to existing dumps. @param {string | null} text @returns {Span | null} */
 function readRange(text) {
 	const last = (facts.film?.seconds.length ?? 0) - 1, match = /^(\d+)(?:-(\d+))?$/.exec(text ?? "");
 	if (!match || last < 0)
@@ -37,13 +37,13 @@ function readRange(text) {
 	return {from: Math.min(from, to), to: Math.max(from, to)};
 }
 
-/** A time such as 2026-11-15T04:10:02.000Z; empty where it is none. @param {string | null} text */
+/** Reads a time such as 2026-11-15T04:10:02.000Z; empty if TEXT is not a time. @param {string | null} text */
 function readMoment(text) {
 	const time = Date.parse(text ?? "");
 	return Number.isNaN(time) ? "" : new Date(time).toISOString();
 }
 
-/** Names as one text: between two of them stands a semicolon, which names may have too. @param {string[]} names */
+/** Joins names with semicolons, which names may contain as well. @param {string[]} names */
 function joinNames(names) {
 	return names.map((name) => name.replace(/[\\;]/g, "\\$&")).join(";");
 }
@@ -54,7 +54,7 @@ function splitNames(text) {
 	return names.map((name) => name.replace(/\\(.)/gs, "$1"));
 }
 
-/** A tab that the page has, or that a live page may come to have. @param {string} name */
+/** A tab that the page has, or that a live page may get later. @param {string} name */
 function readTab(name) {
 	const tab = /** @type {HTMLElement | null} */ (document.querySelector(`[data-tab="${CSS.escape(name)}"]`));
 	return tab && (!tab.hidden || document.documentElement.dataset.live !== undefined) ? name : "functions";

@@ -1,5 +1,5 @@
 // @ts-check
-/* table.js - the functions as a table that sorts, and threads and sizes as bars.
+/* table.js - functions in a sortable table, and threads, sizes and ages as bars.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @param {string} tag @param {string} [className] @param {string} [text] @returns {HTMLElement} */
@@ -12,7 +12,7 @@ function make(tag, className, text) {
 	return element;
 }
 
-/** A bar under a number: SHARE of 1. @param {number} share @param {boolean} [grows] */
+/** A bar under a number; SHARE is from 0 to 1. @param {number} share @param {boolean} [grows] */
 function makeBar(share, grows = metric.change) {
 	const bar = make("span", share < 0 ? "bar shrank" : grows ? "bar grew" : "bar");
 	bar.style.width = Math.max(0, Math.min(100, Math.abs(share) * 100)).toFixed(1) + "%";
@@ -23,7 +23,7 @@ function makeBar(share, grows = metric.change) {
 /**
  * @typedef {object} Column
  * @property {string} key
- * @property {string} group what several columns are of; empty for a column of its own
+ * @property {string} group the common heading of several columns; empty for none
  * @property {string} title
  * @property {string} hint
  * @property {(func: number) => number} of
@@ -32,7 +32,7 @@ function makeBar(share, grows = metric.change) {
  */
 
 /**
- * What the table tells the page; -1 is no function.
+ * The callbacks of the table to the page; -1 is no function.
  * @typedef {object} TableEvents
  * @property {(func: number) => void} select
  * @property {(func: number) => void} around
@@ -43,7 +43,7 @@ function makeBar(share, grows = metric.change) {
 /** A choice that can be on. @typedef {{label: string, active: boolean, pick: () => void}} Choice */
 /** @typedef {Choice & {value: number, other: number, more?: Choice}} Part */
 
-/** The mean size of one object, from a value of what is shown and its partner. @param {number} value @param {number} other */
+/** The mean size of an object, from a value and its partner. @param {number} value @param {number} other */
 function meanSize(value, other) {
 	const [bytes, objects] = metric.unit === "bytes" ? [value, other] : [other, value];
 	return objects ? bytes / objects : 0;
@@ -75,7 +75,7 @@ class FunctionTable {
 		});
 	}
 
-	/** There are other functions, under other numbers. @param {Func[]} functions */
+	/** Replaces the functions, whose numbers change. @param {Func[]} functions */
 	replace(functions) {
 		this.functions = functions;
 		this.sums = {self: emptyWeights(0), total: emptyWeights(0)};
@@ -132,7 +132,7 @@ class FunctionTable {
 			this.fill();
 	}
 
-	/** The functions that have something, as the table is sorted. */
+	/** The functions with a value that is not 0, in the order of the table. */
 	rows() {
 		const {self, total} = this.sums, columns = this.columns(), up = this.key.startsWith("-"), key = this.key.replace(/^-/, "");
 		const column = columns.find((at) => at.key === key), direction = up ? -1 : 1;
@@ -244,7 +244,7 @@ class FunctionTable {
 }
 
 /**
- * A list of bars: how much is of which thread, or of which size.
+ * Fills a list of bars: the memory of each thread, size or age.
  * @param {HTMLElement} list @param {Part[]} parts @param {string} empty
  */
 function fillParts(list, parts, empty) {

@@ -1,7 +1,7 @@
 // @ts-check
-/* tabs.js - the tables beside the functions that both pages have: the bill and churn.
+/* tabs.js - the tables that both pages have besides that of functions: the bill and churn.
  *
- * Whatever a service says becomes text, never markup.
+ * Text that comes from a service is only ever inserted as text, never as markup.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @typedef {{text: string, className?: string, title?: string, node?: Element}} PlainCell */
@@ -44,7 +44,7 @@ function plainTable(head, rows, label) {
 	return wide;
 }
 
-/** The resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
+/** Shows the resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
 function showBill(panel, bill) {
 	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes);
 	const {not_resident: beside} = bill, limit = bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : "";
@@ -63,7 +63,8 @@ function showBill(panel, bill) {
 }
 
 /**
- * What is freed again: how much, how soon, and by whom. @param {HTMLElement} panel @param {any} churn @param {(name: string) => void} pick
+ * Shows what is freed again: how much, how soon, and by whom.
+ * @param {HTMLElement} panel @param {any} churn @param {(name: string) => void} pick
  */
 function showChurn(panel, churn, pick) {
 	const rows = /** @type {any[]} */ (churn.rows), rate = churn.seconds !== null;

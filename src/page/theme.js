@@ -1,5 +1,5 @@
 // @ts-check
-/* theme.js - light or dark: as the viewer's system has it, or as chosen here, which the browser remembers.
+/* theme.js - the light or the dark theme: as in the reader's system, or as selected here, which the browser remembers.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @typedef {"auto" | "light" | "dark"} ThemeName */
@@ -13,7 +13,7 @@ class Theme {
 		try {
 			this.name = oneOf(localStorage.getItem("cairn-theme"), ["auto", "light", "dark"], "auto");
 		} catch {
-			/* A browser may keep nothing for files. */
+			/* A browser may have no storage for files. */
 		}
 		this.apply();
 		element("theme-button").addEventListener("click", () => {
@@ -30,13 +30,13 @@ class Theme {
 		return this.name === "auto" ? this.system.matches : this.name === "dark";
 	}
 
-	/** What agrees with the system follows it again. @param {ThemeName} name */
+	/** Selecting the system's own theme means to follow the system again. @param {ThemeName} name */
 	choose(name) {
 		this.name = (name === "dark") === this.system.matches ? "auto" : name;
 		try {
 			localStorage.setItem("cairn-theme", this.name);
 		} catch {
-			/* Then it is for this time only. */
+			/* Then the choice is not remembered. */
 		}
 		this.apply();
 	}

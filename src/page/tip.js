@@ -1,14 +1,14 @@
 // @ts-check
-/* tip.js - the figures of a box, in the panel that stays and in the tooltip at the pointer.
+/* tip.js - the figures of a box, in the panel of details and in the tooltip at the pointer.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** Where a function is, in words. @param {Func} func */
+/** The place of a function, as text. @param {Func} func */
 function placeOf({file, line, module}) {
 	return [file && file + (line ? ":" + line : ""), module].filter(Boolean).join(" · ");
 }
 
 /**
- * One row of figures. Of a change: how much, before and now; else how much and its share.
+ * One row of figures: for a change the difference, before and now; otherwise the value and its share.
  * @typedef {{name: string, cells: string[], share: string, sign: number}} FigureRow
  */
 
@@ -23,7 +23,7 @@ function figureRows(box, whole) {
 	return rows;
 }
 
-/** What else is known of a box: names and texts. @param {Box} box @returns {[string, string][]} */
+/** What else is known about a box: pairs of name and text. @param {Box} box @returns {[string, string][]} */
 function moreFigures(box) {
 	/** @type {[string, string][]} */
 	const figures = [];

@@ -1,8 +1,8 @@
 // @ts-check
-/* tree.js - one weighted call tree, what filters leave of it, and the boxes a picture is made of.
+/* tree.js - one weighted call tree, its filters, and the boxes of a picture.
  *
- * A caller always has a lower number than its callees, so one sweep down the numbers adds everything up. Boxes are made when
- * they are drawn: a picture of a million stacks has as many as fit on a screen.
+ * A caller always has a lower number than its callees, so one pass from the highest number to the lowest adds everything up. Boxes are made
+ * when they are drawn: a picture of a million stacks has only as many as fit on the screen.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @typedef {{kind: "focus" | "ignore" | "hide" | "thread" | "size" | "age", text: string}} Filter */
@@ -12,7 +12,7 @@ class Tree {
 	 * @param {Int32Array} parent
 	 * @param {Int32Array} func
 	 * @param {Weights} self
-	 * @param {boolean} byChange sizes are of change, not of what there is now
+	 * @param {boolean} byChange sizes are changes, not current values
 	 */
 	constructor(parent, func, self, byChange) {
 		this.count = parent.length;
@@ -62,7 +62,7 @@ class Tree {
 		}
 	}
 
-	/** Self and total of each function; a stack counts once however often it passes. @param {number} functionCount */
+	/** Self and total of each function; a stack counts once for a function, however often that occurs in it. @param {number} functionCount */
 	sums(functionCount) {
 		const self = emptyWeights(functionCount), total = emptyWeights(functionCount), active = new Int32Array(functionCount);
 		this.walk((node) => {
@@ -74,7 +74,7 @@ class Tree {
 		return {self, total};
 	}
 
-	/** What is in stacks with a function that is WANTED: its size, and how many nodes match. @param {Uint8Array} wanted */
+	/** The size of all stacks with a WANTED function, and the number of nodes that match. @param {Uint8Array} wanted */
 	matched(wanted) {
 		const inside = new Uint8Array(this.count);
 		let size = 0, nodes = 0;
@@ -123,7 +123,7 @@ class Tree {
 	}
 }
 
-/** A regular expression in a person's words; plain text where it is none. @param {string} text */
+/** TEXT as a regular expression, or as plain text if it is not a valid one. @param {string} text */
 function pattern(text) {
 	try {
 		return new RegExp(text, "i");
@@ -132,7 +132,7 @@ function pattern(text) {
 	}
 }
 
-/** Which functions TEXT matches, by name, file or module. @param {Func[]} functions @param {string} text */
+/** Finds the functions that TEXT matches, by name, file or module. @param {Func[]} functions @param {string} text */
 function matching(functions, text) {
 	const wanted = new Uint8Array(functions.length), expression = pattern(text);
 	for (let i = 1; i < functions.length; i++) {
@@ -142,25 +142,25 @@ function matching(functions, text) {
 	return wanted;
 }
 
-/** How a thread is called in a link, so that it is found again in another profile. @param {number} thread */
+/** The name of a thread in a link, by which it can be found in another profile. @param {number} thread */
 function threadKey(thread) {
 	const {name, id} = facts.threads[thread] ?? {name: "", id: ""};
 	return name + "/" + id;
 }
 
-/** The thread of that key: by name and number, else by name; -1 for none. @param {string} key */
+/** The thread with that key: by name and number, or else by name; -1 for none. @param {string} key */
 function threadOf(key) {
 	const exact = facts.threads.findIndex((_, thread) => threadKey(thread) === key), name = key.slice(0, key.lastIndexOf("/"));
 	return exact >= 0 ? exact : name ? facts.threads.findIndex((thread) => thread.name === name) : -1;
 }
 
-/** The filter text that means exactly this function. @param {string} name */
+/** The text of a filter that matches exactly this function. @param {string} name */
 function exactly(name) {
 	return "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
 }
 
 /**
- * What FILTERS leave of the data, as weights and, where frames are hidden, a new tree.
+ * The data that pass FILTERS, as weights and, if frames are hidden, a new tree.
  * @param {Data} data @param {Split | null} split @param {Filter[]} filters @param {boolean} byChange
  */
 function refine(data, split, filters, byChange) {
@@ -177,7 +177,7 @@ function refine(data, split, filters, byChange) {
 	return hide.length ? without(data, self, hide, byChange) : new Tree(data.parent, data.func, self, byChange);
 }
 
-/** The nodes whose stacks meet every focus and nothing that is ignored. @param {Data} data @param {Filter[]} filters */
+/** The nodes whose stacks match every focus and nothing that is ignored. @param {Data} data @param {Filter[]} filters */
 function passing(data, filters) {
 	const of = (/** @type {Filter["kind"]} */ kind) =>
 		filters.filter((filter) => filter.kind === kind).map((filter) => matching(data.functions, filter.text));
@@ -196,7 +196,7 @@ function passing(data, filters) {
 	return passed;
 }
 
-/** Whether a filter is by what the split knows. @param {Filter} filter */
+/** Whether a filter needs the split. @param {Filter} filter */
 function isSplit({kind}) {
 	return kind === "thread" || kind === "size" || kind === "age";
 }
@@ -210,7 +210,7 @@ function isOfAge(text, age) {
 }
 
 /**
- * The groups of a split that filters by thread, size and age leave; those of one kind add up, and none of a kind means all.
+ * The groups of a split that pass the filters by thread, size and age. Filters of one kind are alternatives; without any, all pass.
  * @param {Split} split @param {Filter[]} filters @returns {boolean[]}
  */
 function wantedGroups(split, filters) {
@@ -222,7 +222,7 @@ function wantedGroups(split, filters) {
 }
 
 /**
- * The nodes' own weights in what filters by thread, size and age leave.
+ * The nodes' own weights in the groups that pass the filters by thread, size and age.
  * @param {Data} data @param {Split} split @param {Filter[]} filters
  */
 function chosen(data, split, filters) {
@@ -236,7 +236,7 @@ function chosen(data, split, filters) {
 }
 
 /**
- * The tree without the hidden functions: what they call is called by their callers.
+ * The tree without the hidden functions: their callees become callees of their callers.
  * @param {Data} data
  * @param {Weights} self
  * @param {Uint8Array[]} hide
@@ -273,14 +273,14 @@ function without(data, self, hide, byChange) {
 
 /* Boxes. */
 
-/** On a live page, by function: the order that siblings keep while their sizes change. Null where the largest comes first.
+/** On a live page, by function: the order that siblings keep while their sizes change. Null if the largest comes first.
  * @type {Int32Array | null} */
 let siblingOrder = null;
 
-/** The order of every name that was ever seen. @type {Map<string, number> | null} */
+/** The place of every name seen so far in that order. @type {Map<string, number> | null} */
 let nameRanks = null;
 
-/** Gives new names their places, the largest first, behind those that have one. @param {Func[]} functions @param {Float64Array} sizes */
+/** Gives new names their places, the largest first, after those that have one. @param {Func[]} functions @param {Float64Array} sizes */
 function rankSiblings(functions, sizes) {
 	if (!nameRanks)
 		return;
@@ -292,7 +292,7 @@ function rankSiblings(functions, sizes) {
 	siblingOrder = Int32Array.from(functions, ({name}) => ranks.get(name) ?? 0);
 }
 
-/** One function as it is called along one path, downwards or upwards. The nodes it stands for are merged. */
+/** One function on one path of calls, downwards or upwards. It merges several nodes. */
 class Box {
 	/** @param {Tree} tree @param {Box | null} above @param {number} func */
 	constructor(tree, above, func) {
@@ -302,7 +302,7 @@ class Box {
 		/** @type {number} */
 		this.depth = above ? above.depth + 1 : 0;
 		this.size = this.value = this.other = this.base = this.variance = this.skew = 0;
-		/** What it holds itself, now more than before, and before; where that can be told. */
+		/** Its own value (or change) and base, if `hasSelf`. */
 		this.selfValue = this.selfBase = 0;
 		this.hasSelf = false;
 		/** @type {Box[] | null} */
@@ -323,7 +323,7 @@ class Box {
 		return isNoise(this.value, this.variance, this.skew);
 	}
 
-	/** The largest first, or in the order that they keep. @returns {Box[]} */
+	/** The largest first, or in the order of `siblingOrder`. @returns {Box[]} */
 	children() {
 		const order = siblingOrder;
 		this.below ??= this.expand().filter((box) => box.size > 0)
@@ -386,13 +386,13 @@ class DownBox extends Box {
 	}
 }
 
-/** Goes from callees to callers: for each node it stands for, NEXT is the caller that comes next. */
+/** Goes from callees to callers: for each of its nodes, NEXT is the next caller. */
 class UpBox extends Box {
 	/**
 	 * @param {Tree} tree
 	 * @param {Box | null} above
 	 * @param {number} func
-	 * @param {boolean} ofSelf counts what nodes hold themselves
+	 * @param {boolean} ofSelf counts the nodes' own values
 	 */
 	constructor(tree, above, func, ofSelf) {
 		super(tree, above, func);
@@ -454,7 +454,7 @@ function leavesBox(tree) {
 	return box;
 }
 
-/** A function with all it calls below, and all who call it above. @param {Tree} tree @param {number} func */
+/** A function with its callees below and its callers above. @param {Tree} tree @param {number} func */
 function aroundBoxes(tree, func) {
 	const down = new DownBox(tree, null, func), up = new UpBox(tree, null, func, false);
 	for (const node of tree.outermost(func)) {

@@ -1,13 +1,13 @@
 // @ts-check
-/* units.js - numbers as people read them. Sizes are rounded as base/text.c rounds them: a function reads the same in every view.
+/* units.js - numbers for people. Sizes are rounded as in base/text.c, so that a function has the same size in every view.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** One digit after the point, as printf has it: what lies right in the middle goes to the even digit. @param {number} size */
+/** One digit after the point, rounded as printf does: a value right in the middle is rounded to the even digit. @param {number} size */
 function oneDigit(size) {
 	return size % 1 === 0.25 ? Math.floor(size) + ".2" : size.toFixed(1);
 }
 
-/** @param {number} bytes @param {boolean} [whole] without a digit after the point where that is 0 */
+/** @param {number} bytes @param {boolean} [whole] omit the digit after the point if it is 0 */
 function humanBytes(bytes, whole) {
 	const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 	let size = Math.abs(bytes), unit = 0;
@@ -33,18 +33,18 @@ function humanDuration(nanoseconds) {
 	return (nanoseconds < 0 ? "−" : "") + (size / length).toFixed(length > 1 ? 2 : 0) + " " + name;
 }
 
-/** A value of what is shown, or of another unit. @param {number} value @param {string} [unit] */
+/** A value in the unit of what is shown, or in UNIT. @param {number} value @param {string} [unit] */
 function human(value, unit = metric.unit) {
 	return unit === "bytes" ? humanBytes(value) : unit === "nanoseconds" ? humanDuration(value) : humanCount(value);
 }
 
-/** The same with a sign where it is of a change. @param {number} value @param {string} [unit] */
+/** The same, with a sign if a change is shown. @param {number} value @param {string} [unit] */
 function signed(value, unit) {
 	const text = human(value, unit);
 	return metric.change && value > 0 && !/^0(\.0+)? /.test(text) && text !== "0" ? "+" + text : text;
 }
 
-/** What is there now; value and base were rounded one by one. @param {number} value @param {number} base */
+/** The current value; a few bytes count as 0, since value and base were rounded separately. @param {number} value @param {number} base */
 function present(value, base) {
 	return Math.abs(value + base) < 3 && metric.unit === "bytes" ? 0 : value + base;
 }
@@ -57,7 +57,7 @@ function humanTime(seconds) {
 	return count + " " + name + (count === 1 ? "" : "s");
 }
 
-/** A rate in the unit of time that suits how long was watched. @param {number} perHour @param {number} seconds */
+/** A rate in the unit of time that suits the time observed. @param {number} perHour @param {number} seconds */
 function humanRate(perHour, seconds) {
 	const unit = facts.columns[0].unit;
 	return seconds < 300 ? human(perHour / 3600, unit) + "/s" : seconds < 18000 ? human(perHour / 60, unit) + "/min" : human(perHour,
@@ -75,23 +75,23 @@ function percent(value, whole) {
 	return (Math.abs(share) >= 99.95 ? share.toFixed(0) : Math.abs(share) < 0.05 ? "0" : share.toFixed(1)).replace("-", "−") + " %";
 }
 
-/** The longest size of a size class, in words. @param {number} size */
+/** The name of a size class. @param {number} size */
 function sizeName(size) {
 	return size === 0 ? "size not known" : "up to " + humanBytes(2 ** (size - 1), true);
 }
 
-/** What a filter by age says: "3" is one class, "3+" also all that are older. @param {string} text */
+/** The name of a filter by age: "3" is one class, "3+" also all older ones. @param {string} text */
 function ageName(text) {
 	const name = facts.ages[parseInt(text, 10) - 1] ?? "age not known";
 	return text.endsWith("+") ? name.replace(/ to .*| and more/, "") + " and older" : name;
 }
 
-/** A time of day, in UTC. @param {number} milliseconds */
+/** A date and time in UTC. @param {number} milliseconds */
 function humanDate(milliseconds) {
 	return new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** What a type of value is called. @param {string} type */
+/** The name of a type of value. @param {string} type */
 function typeName(type) {
 	const names = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated memory",
 		alloc_objects: "allocated objects", peak_space: "memory at the peak", peak_objects: "objects at the peak",

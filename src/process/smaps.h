@@ -54,18 +54,19 @@ void cairn_smaps_set_ledger(uint64_t start);
 /* Reads the mappings of process PID, 0 for the calling process. Returns false with errno if they cannot be read. */
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
 
-/* The same, and looks for holes by reading one word for every page of the mappings of the kind NORESERVE. If those have more than PAGES
- * pages, it gives up, and `has_holes` is false. */
+/* Like cairn_smaps_read, and looks for holes by reading one word for every page of the mappings of the kind NORESERVE. If those have more
+ * than PAGES pages, it gives up, and `has_holes` is false. */
 bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages);
 
-/* The same, without looking for holes if PAGES is 0, and counts the parts of private mappings that lie in RANGES, which are sorted and do
- * not overlap, as of the kind MAPPED. */
 struct cairn_smaps_range {
 	uint64_t start, end;
 };
+
+/* Like cairn_smaps_read_holes, but does not look for holes if PAGES is 0, and counts the parts of private mappings in RANGES, which are
+ * sorted and do not overlap, as of the kind MAPPED. */
 bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, const struct cairn_smaps_range *ranges, size_t count);
 
-/* The same from the TEXT of such a file; only tests call it. */
+/* Like cairn_smaps_read, from TEXT, the content of a /proc/PID/smaps; only tests call it. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
 
 /* Iterates over all numbers and their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve"; returns false after the last.

@@ -23,14 +23,14 @@ enum cairn_unsampling {
 /* Scales OBJECTS and BYTES of one line in place. A line without objects or without bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
 
-/* The number of samples behind an estimate of OBJECTS and BYTES of one line: the objects that were passed to cairn_unsample. */
-double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes);
-
 /* The same for a line of a jemalloc dump. Since 5.3, jemalloc un-samples each object by its own size, rounds the count that one sample
  * stands for to eighths, and prints the numbers that the formula above turns into these sums. So counts of objects about as large as the
  * period are off by up to six percent. If all objects of the line have one size, the two numbers reveal it, and the count is corrected; the
  * bytes remain what jeprof makes of them. */
 void cairn_unsample_jemalloc(double period, double *objects, double *bytes);
+
+/* The number of samples behind an estimate of OBJECTS and BYTES of one line: the objects that were passed to cairn_unsample. */
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes);
 
 /* Whether the objects of a line with a mean of MEAN bytes all have one size, as far as can be seen: sizes are integers, and the mean of
  * several sizes hardly ever is. */

@@ -35,14 +35,14 @@ struct cairn_view_options {
 	const char *wrappers; /* patterns for such functions instead of the default; implies folding them */
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not only live memory */
-	cairn_view_namer *name; /* NULL for the usual names */
-	const void *name_context;
-	int metric;        /* takes precedence over the two above */
+	int metric;      /* takes precedence over the two above */
 	const char *value; /* the name of a value type; takes precedence over all of them; NULL for none */
 	struct cairn_filter_options filter;
 	bool drop_negative;        /* leave out stacks that shrank */
 	bool relative_percentages; /* percentages of what the filters kept, not of the whole profile */
 	bool errors;               /* show the 95 % confidence interval of each number */
+	cairn_view_namer *name;    /* NULL for the usual names */
+	const void *name_context;
 };
 
 struct cairn_entry {

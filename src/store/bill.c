@@ -1,4 +1,4 @@
-/* bill.c - what the resident memory of processes is, as far as their snapshots said it.
+/* bill.c - asks a store for the breakdown of the resident memory of processes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/handle.h"
 

@@ -1,9 +1,9 @@
 /* clickhouse.c - a store in a ClickHouse server or cluster, over HTTP.
  *
- * Statements and tables are those that version 18.16 understands, which is the oldest in use: no codecs, no TTL, no parameters. Rows are
- * known by their key, and the server merges those with the same key at its leisure, so statements that count ask for the latest (FINAL).
+ * Statements and tables are limited to what version 18.16, the oldest in use, understands: no codecs, no TTL, no parameters. A row is
+ * identified by its key. The server merges rows with the same key at some later time, so statements that count ask for the latest (FINAL).
  * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by its first column. A rank is part of the
- * key here: rows of each rank stay, and whoever reads takes the one that ranks first.
+ * key here: the server keeps a row of each rank, and readers take the one with the lowest.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/unpack.h"
@@ -22,14 +22,14 @@ struct clickhouse_connection {
 	char *address; /* http://HOST:PORT/ */
 	char *database;
 	char *user, *key; /* header lines; NULL for none */
-	bool made;        /* the database is there */
-	const atomic_bool *gone; /* whoever asked has left; NULL where that is not known */
-	char query_id[64]; /* by which the server knows the last question of somebody who may leave */
+	bool made;        /* the database exists */
+	const atomic_bool *gone; /* nobody waits for the answer any more; NULL if there is no way to know */
+	char query_id[64]; /* the server's ID of the last query, if `gone` is set: so it can be killed */
 };
 
 static const char user_header[] = "X-ClickHouse-User: ", key_header[] = "X-ClickHouse-Key: ";
 static const char cluster_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-static const char day_of_row[] = "toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))"; /* by which tables are partitioned */
+static const char day_of_row[] = "toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))"; /* the partitioning key */
 
 static void close_server(void *handle)
 {
@@ -41,7 +41,7 @@ static void close_server(void *handle)
 	free(connection);
 }
 
-/* HEADER followed by VALUE, or by what the environment variable NAME says where VALUE is NULL. */
+/* HEADER followed by VALUE or, if that is NULL, by the value of the environment variable NAME. */
 static char *credential(const char *header, const char *value, size_t length, const char *name)
 {
 	char *line;
@@ -53,7 +53,7 @@ static char *credential(const char *header, const char *value, size_t length, co
 	return line;
 }
 
-/* NAME is [clickhouse's scheme]://[USER[:PASSWORD]@]HOST:PORT/DATABASE without the first part. */
+/* NAME is clickhouse://[USER[:PASSWORD]@]HOST:PORT/DATABASE, or the same with clickhouses:// for HTTPS. */
 static void *open_server(const char *name, bool create, struct cairn_error *error)
 {
 	(void)create;
@@ -78,7 +78,7 @@ static void *open_server(const char *name, bool create, struct cairn_error *erro
 	return connection;
 }
 
-/* Sends STATEMENT, or with it ROWS to insert, which are gzip; the answer goes to ANSWER unless that is NULL. */
+/* Sends STATEMENT and, unless NULL, ROWS to insert, compressed with gzip. Stores the answer in ANSWER unless that is NULL. */
 static bool ask(struct clickhouse_connection *connection, const char *database, const char *statement, const struct cairn_bytes *rows,
 		struct cairn_buffer *answer, struct cairn_error *error)
 {
@@ -92,8 +92,8 @@ static bool ask(struct clickhouse_connection *connection, const char *database, 
 		headers[header_count++] = connection->key;
 	if (rows)
 		headers[header_count++] = "Content-Encoding: gzip";
-	/* Statements list instances and call paths, thousands of each. On a cluster, rows are with their shard before the answer: what was
-	 * put is there for whoever asks next, through whichever node. */
+	/* Statements list instances and call paths, thousands of each. On a cluster, an insert returns once the rows have reached their
+	 * shard, so that the next query finds them through any node. */
 	cairn_buffer_format(
 		&url, "%s?max_query_size=16777216&max_ast_elements=5000000&max_expanded_ast_elements=5000000&insert_distributed_sync=1",
 		connection->address);
@@ -181,7 +181,7 @@ static bool make(void *handle, const struct cairn_table *table, const char *clus
 	return good;
 }
 
-/* Which views the server understands: asks for the first number of its version. */
+/* Finds out by the server's major version which form of the views it understands. */
 static bool find_form(struct clickhouse_connection *connection, enum cairn_views_form *form, struct cairn_error *error)
 {
 	enum { with_maps = 22 };
@@ -232,7 +232,7 @@ static bool make_views(void *handle, const char *cluster, struct cairn_error *er
 	return good;
 }
 
-/* A column of the key can have no value of its own. */
+/* A column that becomes part of the key cannot have a default value. */
 static bool add_column(void *handle, const struct cairn_table *table, const char *column, uint64_t value,
 		       const char *cluster, struct cairn_error *error)
 {
@@ -245,7 +245,7 @@ static bool add_column(void *handle, const struct cairn_table *table, const char
 		snprintf(kind, sizeof kind, "UInt64 DEFAULT %llu", (unsigned long long)value);
 	if (cluster) {
 		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
-		/* A migration that was interrupted may have come so far. */
+		/* An interrupted migration may have added the column already. */
 		snprintf(statement, sizeof statement, "SELECT %s FROM %s_local LIMIT 1", column, table->name);
 		bool there = ask(connection, connection->database, statement, NULL, NULL, NULL);
 		snprintf(statement, sizeof statement, "ALTER TABLE %s_local%s ADD COLUMN %s %s%s", table->name, on_cluster, column, kind,
@@ -265,7 +265,7 @@ static bool insert_packed(struct clickhouse_connection *connection, const struct
 	return packed.length == 0 || ask(connection, connection->database, statement, &packed, NULL, error);
 }
 
-/* ROWS as the server takes them; NULL for none. */
+/* ROWS compressed as the server takes them; NULL for none. */
 static char *compress(struct cairn_bytes rows, size_t *length)
 {
 	char *packed = rows.length ? cairn_pack_gzip(rows, length) : NULL;
@@ -307,7 +307,7 @@ static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], s
 static bool select_rows(void *handle, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
 {
 	struct clickhouse_connection *connection = handle;
-	(void)types; /* the server answers in this form by itself */
+	(void)types; /* the server's answer has this form already */
 	char kill_statement[120];
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&text, "%s FORMAT RowBinary", statement);
@@ -315,7 +315,7 @@ static bool select_rows(void *handle, const char *statement, const char *types, 
 	bool good = ask(connection, connection->database, text.data, NULL, rows, error);
 	cairn_buffer_free(&text);
 	const atomic_bool *gone = connection->gone;
-	if (!good && gone && atomic_load(gone)) { /* a server goes on with what nobody reads */
+	if (!good && gone && atomic_load(gone)) { /* the server would continue although nobody reads the answer */
 		snprintf(kill_statement, sizeof kill_statement, "KILL QUERY WHERE query_id = '%s'", connection->query_id);
 		connection->gone = NULL;
 		ask(connection, connection->database, kill_statement, NULL, NULL, NULL);
@@ -330,7 +330,7 @@ static void cancel_when(void *handle, const atomic_bool *gone)
 	connection->gone = gone;
 }
 
-/* Which table of a cluster has the rows of TABLE, as ALTER calls it: "NAME_local ON CLUSTER 'NAME'", or NAME itself on one server. */
+/* Stores what ALTER needs to name the table with the rows of TABLE in NAME: "TABLE_local ON CLUSTER 'CLUSTER'", or TABLE on one server. */
 static bool find_rows(struct clickhouse_connection *connection, const struct cairn_table *table, char *name, size_t size,
 		      struct cairn_error *error)
 {
@@ -352,7 +352,7 @@ static bool find_rows(struct clickhouse_connection *connection, const struct cai
 	return good;
 }
 
-/* Whole days only, which the server forgets at once. */
+/* Removes whole days, which are partitions, so that the server can drop them at once. */
 static bool forget_days(struct clickhouse_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
 			struct cairn_error *error)
 {
@@ -372,7 +372,8 @@ static bool forget_days(struct clickhouse_connection *connection, const struct c
 	return good;
 }
 
-/* A row stays while another of the same key is in use, whatever its rank: the names of a frame that is put without names by now. */
+/* Keeps a row while another with the same key but another rank is in use: otherwise a frame that is now put without names would lose its
+ * names. */
 static bool forget_unused(struct clickhouse_connection *connection, const struct cairn_table *table, const char *rows, int64_t time_ns,
 			  struct cairn_error *error)
 {

@@ -1,4 +1,4 @@
-/* engine.h - what the two kinds of store differ in.
+/* engine.h - the interface that both kinds of store have.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_ENGINE_H
 #define CAIRN_STORE_ENGINE_H
@@ -9,36 +9,36 @@
 
 #include <stdatomic.h>
 
-/* The letters that say what the columns of an answer are: n a number, r a real, t a text, l a list. */
+/* `types` has a letter for each column of an answer: n for a number, r for a real, t for a text, l for a list. */
 struct cairn_store_engine {
-	/* Connects to what comes after the scheme of a store's name. A file that is not there is made only with CREATE. The result is of a
-	 * type of the engine's own; NULL is failure. */
+	/* Connects to the store NAME: a path for SQLite, the whole name for ClickHouse. A missing file is created only with CREATE. The
+	 * result has a type of the engine's own; NULL is failure. */
 	void *(*open)(const char *name, bool create, struct cairn_error *error);
 	void (*close)(void *connection);
-	/* Makes TABLE unless it is there. */
+	/* Creates TABLE if it is missing. */
 	bool (*make)(void *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error);
-	/* Adds COLUMN, a number, to TABLE as its last; it is VALUE in the rows that are there. That of a rank has to be 0. */
+	/* Adds COLUMN, a number, to TABLE as its last, with VALUE in existing rows, which must be 0 if it is the rank. */
 	bool (*add_column)(void *connection, const struct cairn_table *table, const char *column, uint64_t value,
 			   const char *cluster, struct cairn_error *error);
-	/* Makes the views (store/views.h) anew. What has such a name and is no view belongs to somebody else, and stays. */
+	/* Creates the views (store/views.h), replacing those that exist. A table with such a name is somebody else's and stays. */
 	bool (*make_views)(void *connection, const char *cluster, struct cairn_error *error);
-	/* Brings the rows of each table into the form that `insert` sends, which takes memory and no server; NULL where it is theirs. */
+	/* Converts the rows of each table to the form that `insert` sends, without using the connection; NULL if they have it already. */
 	void (*pack)(struct cairn_buffer rows[CAIRN_TABLES]);
-	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
+	/* Adds the rows of each table, in the order of the tables. If it fails, it may have added some of them. */
 	bool (*insert)(void *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 	/* Adds rows to one table. */
 	bool (*insert_into)(void *connection, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error);
 	/* Appends the answer to STATEMENT to ROWS. */
 	bool (*select)(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error);
-	/* Removes the rows of TABLE that are older than TIME_NS; of a table that is not by day, those that were last put before it, on
-	 * every machine of a cluster. */
+	/* Removes the rows of TABLE that are older than TIME_NS or, if it is not kept by day, were last put before TIME_NS, on every
+	 * machine of a cluster. */
 	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
 	/* From now on, a select that is under way or begins when *GONE is true fails; NULL for none. */
 	void (*cancel_when)(void *connection, const atomic_bool *gone);
-	/* What a column is between in a statement that has one row of several: that with the lowest or the highest time, whose lowest or
-	 * highest time it asks for as well. */
+	/* SQL around a column that selects its value from the row with the lowest (`first_start`) or highest (`last_start`) time; `row_end`
+	 * closes it. The statement must also select min(time_ns) or max(time_ns). */
 	const char *first_start, *last_start, *row_end;
-	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
+	const char *latest; /* follows a table's name in a statement that must see only the latest row of each key */
 };
 
 extern const struct cairn_store_engine cairn_engine_sqlite, cairn_engine_clickhouse;

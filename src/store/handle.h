@@ -1,4 +1,4 @@
-/* handle.h - an open store, for the files that ask it.
+/* handle.h - an open store, for the files that query it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_HANDLE_H
 #define CAIRN_STORE_HANDLE_H
@@ -14,11 +14,11 @@ struct cairn_store {
 	struct cairn_written written;
 	uint64_t version, keep_days;
 	uint64_t views; /* their version; 0 for none */
-	uint64_t identity; /* of the tables: others if they were made anew */
-	int64_t hourly_since_ns; /* snapshots before that are not in the table `hourly`; 0 where all are */
-	int64_t forgotten_ns; /* what is older was removed, by whichever program */
-	int64_t tried_ns; /* when this one last tried to */
-	int64_t relearn_ns; /* when to ask for the names of frames again that had none */
+	uint64_t identity; /* of the tables: changes if they are created anew */
+	int64_t hourly_since_ns; /* snapshots before that are not in the table `hourly`; 0 if all are */
+	int64_t forgotten_ns; /* older rows were removed, by any program */
+	int64_t tried_ns; /* when this program last tried to remove them */
+	int64_t relearn_ns; /* when to ask again for the names of frames that had none */
 };
 
 /* The answer to a statement, row after row:
@@ -47,7 +47,7 @@ bool cairn_selection_next(const struct cairn_selection *selection);
 /* Frees the rows. Returns whether all was good; an answer that ends within a row is not. */
 bool cairn_selection_end(struct cairn_selection *selection, struct cairn_error *error);
 
-/* Fetches the stacks of SAMPLES and their frames, as far as they are not known yet. */
+/* Fetches the stacks of SAMPLES and their frames, except for those already known. */
 bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error);
 
 #endif

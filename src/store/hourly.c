@@ -1,7 +1,7 @@
-/* hourly.c - statements over the table `hourly`, or over whole snapshots in `samples`.
+/* hourly.c - statements on the table `hourly`, or on whole snapshots in `samples`.
  *
- * Sums only say what is worth a look, so that rows that were put twice and not merged yet do no harm in them, nor in which order fractions
- * are added; whoever reads rows takes each once. So no statement has to wait for the latest rows.
+ * Sums only select the call paths that are worth a look, so neither rows that were put twice and are not merged yet nor the order in which
+ * fractions are added matter; callers that read rows count each once. So no statement has to ask for the latest rows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/hourly.h"
 

@@ -1,30 +1,30 @@
-/* names.h - names that a store gets later than the addresses they are of.
+/* names.h - names that a store gets later than the frames that they belong to.
  *
- * A frame is known by build-id and offset, so it is named once for all snapshots that have it, also those that were put before anybody had
- * its debug file.
+ * A frame is identified by build-id and offset, so it is named once for all snapshots that contain it, including those that were put before
+ * its debug file was available.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_NAMES_H
 #define CAIRN_STORE_NAMES_H
 
 #include "store/store.h"
 
-/* A frame of a file with a build-id, and without names. */
+/* A frame without names, of a file with a build-id. */
 struct cairn_unnamed_frame {
 	uint64_t id; /* cairn_frame_id of its tenant, build-id and offset */
 	struct cairn_bytes build_id, module; /* borrowed for the call */
 	uint64_t offset;
 };
 
-/* Calls VISIT with up to MOST frames without names whose numbers are above *AFTER, in order, and moves *AFTER to the last; *COUNT is how
- * many there were. A row with the names of such a frame may be there as well. */
+/* Calls VISIT with up to MOST frames without names whose numbers are above *AFTER, in order. Sets *AFTER to the last number and *COUNT to
+ * how many there were. The store may also have a row with the names of such a frame. */
 bool cairn_store_unnamed(struct cairn_store *store, uint64_t *after, size_t most,
 			 void (*visit)(void *context, const struct cairn_unnamed_frame *frame), void *context, size_t *count,
 			 struct cairn_error *error);
 
-/* Adds those of the COUNT frames in IDS that have names to NAMED. */
+/* Adds to NAMED those of the COUNT frames in IDS that have names. */
 bool cairn_store_named(struct cairn_store *store, const uint64_t *ids, size_t count, struct cairn_map *named, struct cairn_error *error);
 
-/* Puts the names that the locations of PROFILE have; *NAMED is how many have some. */
+/* Puts the names of the locations of PROFILE; *NAMED is the number of locations that have names. */
 bool cairn_store_put_names(struct cairn_store *store, struct cairn_bytes tenant, const struct cairn_profile *profile, size_t *named,
 			   struct cairn_error *error);
 

@@ -10,8 +10,8 @@ static const struct cairn_column frame_columns[] = {
 	{"frame", CAIRN_COLUMN_NUMBER},
 	{"build_id", CAIRN_COLUMN_TEXT},
 	{"module", CAIRN_COLUMN_TEXT},
-	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file, or the address where there was none */
-	{"names", CAIRN_COLUMN_TEXT},   /* functions with file and line, innermost first (store/snapshot.c); empty while not known */
+	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file; the address if there is no file */
+	{"names", CAIRN_COLUMN_TEXT},   /* functions with file and line, innermost first (store/snapshot.c); empty if unknown */
 	{"nameless", CAIRN_COLUMN_NUMBER}, /* since version 3: 1 for a row without names, which never replaces one with names */
 	{"used_ns", CAIRN_COLUMN_NUMBER}, /* since version 3: the week in which it was last put */
 	{NULL, 0},
@@ -34,7 +34,7 @@ static const struct cairn_column process_columns[] = {
 	{"program", CAIRN_COLUMN_TEXT},
 	{"build_id", CAIRN_COLUMN_TEXT},
 	{"start_ns", CAIRN_COLUMN_NUMBER},
-	{"labels", CAIRN_COLUMN_TEXT}, /* the others, as a query string */
+	{"labels", CAIRN_COLUMN_TEXT}, /* further ones, as a query string */
 	{"used_ns", CAIRN_COLUMN_NUMBER}, /* as in frames */
 	{NULL, 0},
 };
@@ -45,27 +45,27 @@ static const struct cairn_column sample_columns[] = {
 	{"stack", CAIRN_COLUMN_NUMBER},
 	{"bytes", CAIRN_COLUMN_REAL}, /* estimates, un-sampled */
 	{"objects", CAIRN_COLUMN_REAL},
-	{"sampled", CAIRN_COLUMN_REAL}, /* how many samples they rest on */
-	{"allocated_bytes", CAIRN_COLUMN_REAL}, /* so far, freed or not; 0 where the profile does not say */
+	{"sampled", CAIRN_COLUMN_REAL}, /* the number of samples behind them */
+	{"allocated_bytes", CAIRN_COLUMN_REAL}, /* so far, freed or not; 0 if the profile does not say */
 	{"allocated_objects", CAIRN_COLUMN_REAL},
 	{NULL, 0},
 };
 
-/* Once an hour, what each call path held: in an order in which a few call paths of many instances lie together. A cohort is all instances
- * of one release of a service. */
+/* The live bytes of each call path once an hour, in an order that keeps a few call paths of many instances together. A cohort is all
+ * instances of one release of a service. */
 static const struct cairn_column hourly_columns[] = {
 	{"instance", CAIRN_COLUMN_NUMBER},
 	{"cohort", CAIRN_COLUMN_NUMBER},
 	{"hour", CAIRN_COLUMN_NUMBER}, /* since 1970 */
 	{"stack", CAIRN_COLUMN_NUMBER},
 	{"time_ns", CAIRN_COLUMN_NUMBER}, /* of the snapshot, the first whole one of the hour */
-	{"bytes", CAIRN_COLUMN_NUMBER}, /* whole ones, which take little room */
+	{"bytes", CAIRN_COLUMN_NUMBER}, /* integers, which take little room */
 	{"total", CAIRN_COLUMN_NUMBER}, /* of all call paths of the snapshot */
-	{"size", CAIRN_COLUMN_REAL}, /* of an object on average: mostly the same on all instances */
+	{"size", CAIRN_COLUMN_REAL}, /* the mean size of an object, mostly the same on all instances */
 	{NULL, 0},
 };
 
-/* Since version 4: what the resident memory of a snapshot is. Its lines add up; those that are 0 have no row. */
+/* Since version 4: the breakdown of the resident memory of a snapshot. Its lines add up; those that are 0 have no row. */
 static const struct cairn_column bill_columns[] = {
 	{"instance", CAIRN_COLUMN_NUMBER},
 	{"time_ns", CAIRN_COLUMN_NUMBER},
@@ -78,13 +78,13 @@ static const struct cairn_column snapshot_columns[] = {
 	{"instance", CAIRN_COLUMN_NUMBER},
 	{"time_ns", CAIRN_COLUMN_NUMBER},
 	{"bytes", CAIRN_COLUMN_REAL},
-	{"resident", CAIRN_COLUMN_REAL}, /* of the process; 0 when not known */
+	{"resident", CAIRN_COLUMN_REAL}, /* of the process; 0 if unknown */
 	{"memory_limit", CAIRN_COLUMN_REAL},
 	{"limit_of_group", CAIRN_COLUMN_NUMBER},
 	{"period", CAIRN_COLUMN_REAL},
 	{"unsampling", CAIRN_COLUMN_NUMBER}, /* enum cairn_unsampling */
 	{"has_allocated", CAIRN_COLUMN_NUMBER},
-	{"ended", CAIRN_COLUMN_TEXT}, /* how the process ended, of its last moment; else empty */
+	{"ended", CAIRN_COLUMN_TEXT}, /* for a snapshot of the last moment, how the process ended; otherwise empty */
 	{"base_ns", CAIRN_COLUMN_NUMBER}, /* since version 2: the whole snapshot that the samples are changes to; 0 for a whole one */
 	{NULL, 0},
 };

@@ -1,7 +1,7 @@
 /* rows.h - the tables of a store, and rows of them as bytes.
  *
  * Rows have the form that ClickHouse calls RowBinary: numbers are little-endian, texts and lists begin with their length as LEB128. Both
- * engines take rows in this form and give answers in it, so that whatever lies above them exists once.
+ * engines take rows and answer in this form, so that everything above them exists once.
  *
  * Every identity in a store is a number below 2^63, which SQLite keeps as an integer: a hash that is the same on every machine. So no
  * statement contains text that came from outside.
@@ -25,7 +25,7 @@ struct cairn_column {
 	enum cairn_column_type type;
 };
 
-/* In the order in which they are written: what refers to a row comes after it, so that a snapshot that is there is whole. */
+/* In the order in which they are written: a row comes after those that it refers to, so that a snapshot in the store is complete. */
 enum {
 	CAIRN_TABLE_FRAMES,
 	CAIRN_TABLE_STACKS,
@@ -37,16 +37,16 @@ enum {
 	CAIRN_TABLES,
 };
 
-/* In `used_ns` the beginning of a week stands for all of it. */
+/* `used_ns` is rounded down to the beginning of a week. */
 #define CAIRN_STORE_WEEK_NS (7 * CAIRN_DAY_NS)
 
 struct cairn_table {
 	const char *name;
-	const struct cairn_column *columns; /* ends with one whose name is NULL */
-	const char *key; /* the columns that identify a row; of two with the same key the later one stays */
-	const char *rank; /* unless NULL: a row never replaces one that has a lower number in this column */
-	bool by_day; /* it has `time_ns` and grows for ever: kept by days, and removed by days; others have `used_ns` */
-	unsigned block; /* rows that the server reads at once, where few that lie apart are asked for; 0 for the server's own choice */
+	const struct cairn_column *columns; /* the last has the name NULL */
+	const char *key; /* the columns that identify a row; of two rows with the same key the later one stays */
+	const char *rank; /* unless NULL: a row never replaces one with a lower number in this column */
+	bool by_day; /* has `time_ns`, and is kept and removed by days; other tables have `used_ns` */
+	unsigned block; /* rows that the server reads at a time, for tables of which scattered rows are read; 0 for its default */
 };
 
 extern const struct cairn_table cairn_tables[CAIRN_TABLES];
@@ -57,18 +57,18 @@ void cairn_row_real(struct cairn_buffer *rows, double value);
 void cairn_row_text(struct cairn_buffer *rows, struct cairn_bytes text);
 void cairn_row_list(struct cairn_buffer *rows, const uint64_t *items, size_t count);
 
-/* Reading, in the same order; what is not there is zero, and the cursor has failed. Texts borrow. */
+/* Reading, in the same order. A missing value is zero, and the cursor has failed. Texts borrow. */
 uint64_t cairn_row_take_number(struct cairn_cursor *rows);
 double cairn_row_take_real(struct cairn_cursor *rows);
 struct cairn_bytes cairn_row_take_text(struct cairn_cursor *rows);
-/* The items lie one after the other in what is returned, 8 bytes each. */
+/* Returns the items one after the other, 8 bytes each. */
 struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count);
 
-/* Passes over one row of TABLE. */
+/* Skips one row of TABLE. */
 void cairn_row_skip(struct cairn_cursor *rows, const struct cairn_table *table);
 
-/* A number for TEXT that follows SEED, the same everywhere and always. Chain calls to identify several texts. It is part of a SHA-256 sum:
- * rows are found by it alone, so no sender may be able to choose a text that has the number of another tenant's. */
+/* A number for TEXT after SEED, the same everywhere and always. Chain calls to identify several texts. It is part of a SHA-256 sum: rows
+ * are found by it alone, so no sender must be able to choose a text with the number of another tenant's. */
 uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text);
 uint64_t cairn_store_id_number(uint64_t seed, uint64_t value);
 

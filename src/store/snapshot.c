@@ -1,7 +1,7 @@
-/* snapshot.c - profiles as rows, and rows as profiles.
+/* snapshot.c - turns profiles into rows, and rows into profiles.
  *
- * A frame is known by the build-id of its module and its offset in that file, so that the same code is the same frame on every machine.
- * Where there is no build-id, its path and its names are part of what it is known by: two builds at one path must not become one.
+ * A frame is identified by the build-id of its module and its offset in that file, so that the same code is the same frame on every
+ * machine. Without a build-id, it is identified by path and names as well: two builds at one path must not become one.
  *
  * The names of a frame are lines, innermost first: function, file, line and first line, separated by tabs.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -29,15 +29,15 @@ uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct 
 enum { name_most = 4096 };
 static_assert(2 * name_most + 32 <= CAIRN_STORE_NAMES, "the innermost line always fits");
 
-/* TEXT without what separates names from each other, and cut where no person would read on: a small profile can have a long name at many
- * addresses. */
+/* Writes TEXT without the characters that separate names, and cut to a length that people read: a small profile can have a long name at
+ * many addresses. */
 static void write_name(struct cairn_buffer *out, const char *text)
 {
 	for (const char *end = text + name_most; *text && text < end; text++)
 		cairn_buffer_byte(out, (unsigned char)*text < ' ' ? ' ' : *text);
 }
 
-/* The length of such a line, at most. */
+/* An upper bound for the length of such a line. */
 static size_t line_size(const struct cairn_profile *profile, const struct cairn_function *function)
 {
 	size_t name = cairn_strings_bytes(&profile->strings, function->name).length;
@@ -45,7 +45,7 @@ static size_t line_size(const struct cairn_profile *profile, const struct cairn_
 	return (name < name_most ? name : name_most) + (file < name_most ? file : name_most) + 32;
 }
 
-/* All of them but the outermost of very many: what is there is whole, since half a name would be another. */
+/* Writes the names of LOCATION, without the outermost if there are too many. Each is complete, since half a name would be another name. */
 static void write_names(const struct cairn_profile *profile, const struct cairn_location *location, struct cairn_buffer *out)
 {
 	for (uint32_t i = 0; i < location->frame_count; i++) {
@@ -60,7 +60,7 @@ static void write_names(const struct cairn_profile *profile, const struct cairn_
 	}
 }
 
-/* The week in which rows are made. A row that is in use is put again in each week, and so is known to be in use. */
+/* The current week. A row that is in use is put again in each week, which shows that it is in use. */
 static uint64_t this_week(void)
 {
 	int64_t now = cairn_clock_wall_ns();
@@ -74,7 +74,7 @@ void cairn_numbered_free(struct cairn_numbered *numbered)
 	*numbered = (struct cairn_numbered){0};
 }
 
-/* The number of the thing that hashes to HASH: false where it has none yet, which the caller stores in **ID. */
+/* Finds the number for HASH. Returns false if it has none yet: the caller must store one in **ID. */
 static bool find_number(struct cairn_numbered *numbered, uint64_t hash, uint64_t **id)
 {
 	uint32_t *at = cairn_map_at(&numbered->at, hash);
@@ -118,14 +118,14 @@ size_t cairn_frames_size(const struct cairn_profile *profile)
 	return size;
 }
 
-/* The row of LOCATION, appended to ROWS unless it is there. Returns the frame's number. SCRATCH is for use within. */
+/* Appends the row of LOCATION to ROWS unless it is there already. Returns the frame's number. SCRATCH is for temporary use. */
 static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
 			    struct cairn_numbered *numbered, struct cairn_buffer *rows, struct cairn_buffer scratch[2])
 {
 	const struct cairn_module *module = cairn_profile_module(profile, location);
 	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
 	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
-	uint64_t offset = cairn_profile_file_offset(profile, location), *id; /* the address itself where there was no file */
+	uint64_t offset = cairn_profile_file_offset(profile, location), *id; /* the address itself if there is no file */
 	struct cairn_buffer *names = &scratch[0], *row = &scratch[1];
 	names->length = row->length = 0;
 	write_names(profile, location, names);
@@ -145,7 +145,7 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	return *id;
 }
 
-/* The row of a stack of DEPTH frames, in the same way. */
+/* The same for the row of a stack of DEPTH frames. */
 static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenant, struct cairn_numbered *numbered,
 			    struct cairn_buffer *rows)
 {
@@ -179,7 +179,7 @@ size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, 
 	return count;
 }
 
-/* Which values of a heap profile a row has, in order; CAIRN_NONE for those that the profile lacks. */
+/* The values of a heap profile that a row has, in order; CAIRN_NONE for those that the profile lacks. */
 struct values {
 	uint32_t bytes, objects, allocated_bytes, allocated_objects;
 };
@@ -190,7 +190,7 @@ static double value_of(const double *values, uint32_t which)
 	return isfinite(value) ? value : 0;
 }
 
-/* The rows of all samples. Several of one stack, as with labels, are one row: the sum. */
+/* Appends the rows of all samples. Several samples of one stack, which differ in labels, become one row: their sum. */
 static void write_samples(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, uint64_t tenant, uint64_t instance,
 			  const struct values *which, struct cairn_buffer rows[CAIRN_TABLES])
 {
@@ -242,7 +242,7 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, struct ca
 	free(frames);
 }
 
-/* By its life where the dump tells, else by host, number and start. */
+/* Identified by its life (process/life.h) if the dump has it, otherwise by host, PID and start. */
 uint64_t cairn_snapshot_instance(const struct cairn_store_snapshot *snapshot)
 {
 	const struct cairn_profile *profile = snapshot->profile;
@@ -356,7 +356,7 @@ void cairn_dictionary_add_frames(struct cairn_dictionary *dictionary, struct cai
 		place.offset = cairn_row_take_number(&rows);
 		place.names = cairn_row_take_text(&rows);
 		uint32_t *at = rows.failed ? NULL : cairn_map_at(&dictionary->frames, id);
-		/* Names may have come later, and the row without them be there still. */
+		/* A frame that was named later may still have a row without names. */
 		if (!at || (*at != CAIRN_NONE && (dictionary->places[*at].names.length > 0 || place.names.length == 0)))
 			continue;
 		*at = (uint32_t)dictionary->place_count;
@@ -377,7 +377,7 @@ void cairn_dictionary_free(struct cairn_dictionary *dictionary)
 	cairn_arena_free(&dictionary->arena);
 }
 
-/* The part of LINE before the next tab, which is taken off with it. */
+/* Removes the part of LINE up to the next tab, and returns it without the tab. */
 static struct cairn_bytes take_field(struct cairn_bytes *line)
 {
 	const char *tab = line->length ? memchr(line->data, '\t', line->length) : NULL;
@@ -423,7 +423,7 @@ struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows)
 	return sample;
 }
 
-/* Modules have lost their addresses; each gets a range of its own that no other can reach. */
+/* The store does not keep where modules were loaded; each gets a range of addresses that no other can reach into. */
 enum { module_shift = 44 };
 
 static uint32_t add_mapping(struct cairn_profile *profile, struct cairn_map *mappings, const struct cairn_place *place)
@@ -439,7 +439,7 @@ static uint32_t add_mapping(struct cairn_profile *profile, struct cairn_map *map
 	return *at;
 }
 
-/* The location of frame ID, made at its first use. */
+/* The location of frame ID, added when it is first used. */
 static uint32_t location_of(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, struct cairn_map *locations,
 			    struct cairn_map *mappings, uint64_t id)
 {

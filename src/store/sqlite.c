@@ -1,7 +1,7 @@
-/* sqlite.c - a store in one file.
+/* sqlite.c - a store in one SQLite file.
  *
- * SQLite's library is loaded when the first store is opened: commands that need none start without it. Writers take turns: one that finds
- * the file locked waits, and readers never do (WAL).
+ * SQLite's library is loaded when the first store is opened: commands that need no store start without it. A writer waits while another has
+ * the file locked; readers never wait (WAL).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/engine.h"
 #include "store/views.h"
@@ -18,7 +18,7 @@
 
 struct sqlite_connection {
 	sqlite3 *database;
-	const atomic_bool *gone; /* whoever asked has left; NULL where that is not known */
+	const atomic_bool *gone; /* nobody waits for the answer any more; NULL if there is no way to know */
 };
 
 static struct {
@@ -111,7 +111,7 @@ static void *open_database(const char *path, bool create, struct cairn_error *er
 	struct sqlite_connection *connection = calloc(1, sizeof *connection);
 	if (!connection)
 		cairn_out_of_memory(sizeof *connection);
-	mode_t mask = umask(077); /* what services hold is nobody else's business */
+	mode_t mask = umask(077); /* others must not read the memory of services */
 	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
 	umask(mask);
 	if (result == SQLITE_OK)
@@ -181,7 +181,7 @@ static bool insert_row(struct sqlite_connection *connection, sqlite3_stmt *state
 	return good || fail(connection, error);
 }
 
-/* The statement that adds a row to TABLE. A row that ranks behind the one that is there changes only when that was last used. */
+/* Writes the statement that adds a row to TABLE. A row with a higher rank than the existing one only updates `used_ns`. */
 static void write_insert(const struct cairn_table *table, struct cairn_buffer *out)
 {
 	cairn_buffer_format(out, "INSERT%s INTO %s VALUES (?", table->rank ? "" : " OR REPLACE", table->name);
@@ -328,7 +328,7 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.select = select_rows,
 	.forget = forget,
 	.cancel_when = cancel_when,
-	.first_start = "", /* SQLite takes the other columns from the row that has it */
+	.first_start = "", /* with min() or max(), SQLite takes the other columns from the same row */
 	.last_start = "",
 	.row_end = "",
 	.latest = "",

@@ -1,4 +1,4 @@
-/* store.c - opens a store, makes and checks its tables, and puts snapshots into it, on either engine.
+/* store.c - opens a store, creates and checks its tables, and puts snapshots into it, on either engine.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/store.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What a store says about itself: numbers by the numbers below. */
+/* The keys of the table of settings. Values are numbers, too. */
 enum { setting_version = 1,
        setting_keep_days = 2,
        setting_identity = 3,
@@ -82,7 +82,7 @@ void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 	store->engine->cancel_when(store->connection, gone);
 }
 
-/* Reads what the store says about itself. False where it has no tables. */
+/* Reads the settings. Returns false if the store has no tables. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
 	struct cairn_buffer rows = cairn_buffer(1 << 16), statement = cairn_buffer(200);
@@ -107,18 +107,18 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 	return good;
 }
 
-/* Brings tables of an earlier version up to date. A migration that was interrupted goes on where it was. */
+/* Migrates tables of an earlier version. An interrupted migration continues where it was. */
 static bool migrate(struct cairn_store *store, const char *cluster, struct cairn_error *error)
 {
 	int64_t now = cairn_clock_wall_ns();
-	/* Columns that tables of the first version lack. Who last used a row is not known: it stays as long as one of now. */
+	/* Columns that tables of earlier versions lack. When existing rows were last used is unknown, so they count as used now. */
 	const struct {
 		unsigned table;
 		const char *column;
 		int64_t value;
 	} columns[] = {
 		{CAIRN_TABLE_SNAPSHOTS, "base_ns", 0},
-		{CAIRN_TABLE_FRAMES, "nameless", 0}, /* those without names are replaced by any that come */
+		{CAIRN_TABLE_FRAMES, "nameless", 0}, /* so that names that come later replace a row without names */
 		{CAIRN_TABLE_FRAMES, "used_ns", now},
 		{CAIRN_TABLE_STACKS, "used_ns", now},
 		{CAIRN_TABLE_PROCESSES, "used_ns", now},
@@ -145,9 +145,9 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	good = good && read_settings(store, error) &&
 	       (store->version == 0 || store->version >= schema_version || migrate(store, cluster, error));
 	if (good && store->version > schema_version)
-		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d",
+		good = cairn_fail(error, "the store's tables have version %llu, and this program knows version %d",
 				  (unsigned long long)store->version, schema_version);
-	/* Nothing here needs the views, so a store may have those of another version; those of a later one stay. */
+	/* Cairn itself does not use the views, so they may be of another version; later ones are kept. */
 	if (good && store->views <= cairn_views_version) {
 		good = store->engine->make_views(store->connection, cluster, error);
 		cairn_row_number(&rows, setting_views);
@@ -157,7 +157,7 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		cairn_row_number(&rows, setting_keep_days);
 		cairn_row_number(&rows, keep_days ? *keep_days : 0);
 	}
-	if (store->version == 1 || store->version == 2) { /* which had no such rows */
+	if (store->version == 1 || store->version == 2) { /* which had no table hourly */
 		cairn_row_number(&rows, setting_hourly_since);
 		cairn_row_number(&rows, (uint64_t)cairn_clock_wall_ns());
 	}
@@ -165,11 +165,11 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		cairn_row_number(&rows, setting_identity);
 		cairn_row_number(&rows, cairn_store_id_number(2, (uint64_t)cairn_clock_wall_ns()));
 	}
-	cairn_row_number(&rows, setting_version); /* last, so that what is stopped on the way is done again */
+	cairn_row_number(&rows, setting_version); /* last, so that an interrupted migration is repeated */
 	cairn_row_number(&rows, schema_version);
 	good = good && store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), error);
 	cairn_buffer_free(&rows);
-	/* Another replica, which may be the one that is asked next, has them a moment later. */
+	/* The next query may go to another replica, which gets the rows a moment later. */
 	for (int looks = 0; good && cluster && looks < 100; looks++) {
 		good = read_settings(store, error);
 		if (store->version == schema_version)
@@ -187,13 +187,13 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 	}
 	if (store->version == schema_version)
 		return true;
-	return cairn_fail(error, "the store's tables are of version %llu, and this program needs version %d%s",
+	return cairn_fail(error, "the store's tables have version %llu, and this program needs version %d%s",
 			  (unsigned long long)store->version, schema_version,
 			  store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }
 
-/* Removes what is too old, once a day, whichever program comes first: whole days, so that no snapshot loses the one that it stands on; and
- * of what snapshots refer to, what was last put before all that stay. One that fails is tried again within the hour. */
+/* Removes old rows once a day, by the program that comes first: whole days, so that no snapshot loses its base, and then the frames, stacks
+ * and processes that no remaining snapshot can refer to. If that fails, it is tried again after an hour. */
 static void forget_old(struct cairn_store *store)
 {
 	const int64_t now = cairn_clock_wall_ns();
@@ -221,7 +221,7 @@ enum { sample_row = 64 }; /* bytes */
 
 struct cairn_store_rows {
 	struct cairn_buffer tables[CAIRN_TABLES];
-	struct cairn_buffer lacking[CAIRN_TABLES]; /* what the store lacks of them, in the form that its engine sends */
+	struct cairn_buffer lacking[CAIRN_TABLES]; /* the rows that the store lacks, in the form that its engine sends */
 	struct cairn_snapshot_part *parts; /* of each snapshot */
 	size_t count;
 };
@@ -254,17 +254,17 @@ void cairn_store_rows_free(struct cairn_store_rows *rows)
 	free(rows);
 }
 
-/* What another program wrote of an instance, or this one in an earlier life: a whole snapshot before the one that is to be put, and whether
- * there is any in the same hour, which then is in hourly. */
+/* What the store has of an instance from another program or an earlier run: a whole snapshot that can be the base of the one to put, and
+ * whether there is one in the same hour, which then is in hourly. */
 struct found_base {
 	const struct cairn_snapshot_row *wanted;
-	struct cairn_snapshot_row snapshot; /* its time is 0 where there is none that one can stand on */
+	struct cairn_snapshot_row snapshot; /* its time is 0 if there is no base */
 	bool in_hour;
 	struct cairn_stored_sample *samples;
 	size_t count, capacity;
 };
 
-/* Appends to STATEMENT which of COUNT snapshots are to be looked for, and since when. */
+/* Appends the instances of the COUNT snapshots in WANTED to STATEMENT, and the time to search. */
 static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, struct cairn_buffer *statement)
 {
 	int64_t first = INT64_MAX, last = 0;
@@ -278,8 +278,7 @@ static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, s
 			    (long long)(hour < since ? hour : since), (long long)cairn_store_hour_start(last + CAIRN_HOUR_NS), 0);
 }
 
-/* Finds, for each of WANTED, the newest whole snapshot that it can stand on, and whether its hour has one;
- * an instance is in WANTED once. */
+/* Finds the newest possible base for each of WANTED, and whether its hour has a whole snapshot. Each instance is in WANTED once. */
 static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_row *wanted, size_t count, struct found_base *found,
 		       struct cairn_error *error)
 {
@@ -350,8 +349,8 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 	return good;
 }
 
-/* Remembers a base for the snapshots in ROWS that have none, where the store has one, and which hours hourly has: the process may have been
- * looked after by another collector until now. */
+/* Looks in the store for bases of the snapshots in ROWS that have none, and for the hours that hourly has: another collector may have
+ * written earlier snapshots of the process. */
 bool cairn_store_look_up(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
 	struct cairn_snapshot_row *wanted = cairn_array_new(rows->count, sizeof *wanted);

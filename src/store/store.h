@@ -1,12 +1,12 @@
-/* store.h - many processes on many machines: what each of them held, over time.
+/* store.h - snapshots of the heap of many processes on many machines, over time.
  *
  * A store has two engines: SQLite in a file for one machine (`sqlite:PATH`), and a ClickHouse server or cluster beyond it
  * (`clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE`, also `clickhouses://` for HTTPS). Both hold the tables of store/rows.h and answer the
  * same statements.
  *
- * What goes in is a *snapshot*: a profile, already named, with the service, version and labels of its process. What comes out is profiles
- * again, so that every report works on them. A snapshot that is put twice is there once. Of snapshots of one process within ten minutes,
- * only the first is kept whole; of the others, what changed beyond its error bar (store/written.h). Reading fills in the rest.
+ * A program puts *snapshots*: profiles that have names, with the service, version and labels of their process. It gets profiles back, so
+ * that every report works on them. A snapshot that is put twice is stored once. Of the snapshots of one process within ten minutes, only
+ * the first is stored whole; of the others, only changes beyond the error bar (store/written.h). Reading fills in the rest.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_STORE_H
 #define CAIRN_STORE_STORE_H
@@ -18,40 +18,41 @@
 struct cairn_store;
 struct cairn_bill;
 
-/* Whether NAME is one of a store, not of a file. */
+/* Whether NAME is that of a store, not of a file. */
 bool cairn_store_is(const char *name);
 
-/* Opens the store NAME. Its tables are not looked at yet. Not for use by several threads at once. Only cairn_store_create makes a file that
- * is not there, for cairn_store_init. */
+/* Opens the store NAME without looking at its tables. One thread may use a store at a time. Only cairn_store_create creates a missing file,
+ * for cairn_store_init. */
 struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error);
 struct cairn_store *cairn_store_create(const char *name, struct cairn_error *error);
 void cairn_store_close(struct cairn_store *store);
 
-/* Makes the tables where they are not there yet, and brings those of an earlier version up to date: on ClickHouse with CLUSTER, replicated
- * and distributed over that cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on whenever rows are put, or
- * never for 0; NULL leaves that as it is. */
+/* Creates missing tables and migrates those of an earlier version; on ClickHouse with CLUSTER, replicated and distributed over that
+ * cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on whenever rows are put, or never if it is 0; NULL keeps
+ * the setting. */
 bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error);
 
-/* Checks that the tables are there, and of a version that this program knows. */
+/* Checks that the tables exist and have the version that this program needs. */
 bool cairn_store_check(struct cairn_store *store, struct cairn_error *error);
 
 struct cairn_store_snapshot {
 	const struct cairn_profile *profile; /* of a heap, with names */
-	struct cairn_bytes tenant;  /* whose it is: tenants do not see each other; empty for the only one */
+	struct cairn_bytes tenant;  /* its owner: tenants do not see each other's data; empty if there is only one */
 	struct cairn_bytes service, version, host;
-	struct cairn_bytes labels;  /* the others, as a query string */
-	const struct cairn_bill *bill; /* of its resident memory; NULL where that is not known */
+	struct cairn_bytes labels;  /* further ones, as a query string */
+	const struct cairn_bill *bill; /* of its resident memory; NULL if unknown */
 };
 
-/* Whether PROFILE is one that a store keeps: of live memory, with a time. */
+/* Whether a store accepts PROFILE: it must be of live memory and have a time. */
 bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error *error);
 
-/* Puts COUNT snapshots. Where that fails, all of them may be put again: what is there already is not counted twice. */
+/* Puts COUNT snapshots. If it fails, all of them may be put again: nothing is counted twice. */
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error);
 
-/* The same in steps, for whoever must know which of them takes memory and which waits for a store: the rows, in memory; a snapshot that no
- * store accepts has none. Then what the store says of their processes (it waits), which of the rows the store lacks (about as much memory
- * again), and putting these (it waits). Rows that were selected are to be put, whatever comes. */
+/* cairn_store_put in steps, for callers that must know which of them take memory and which wait for the store: cairn_store_prepare makes
+ * the rows in memory (none for a snapshot that stores do not accept); cairn_store_look_up asks the store about their processes (waits);
+ * cairn_store_select selects the rows that the store lacks (takes about as much memory again); and cairn_store_put_rows puts these (waits).
+ * Rows that were selected must be put. */
 struct cairn_store_rows;
 struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count);
 void cairn_store_rows_free(struct cairn_store_rows *rows);
@@ -64,25 +65,25 @@ void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 
 struct cairn_store_process;
 
-/* What is asked about. NULL or 0 is anything. */
+/* A query for processes. NULL or 0 matches everything. */
 struct cairn_question {
 	const char *tenant;
 	const char *service;
 	const char *version;
 	const char *instance;      /* HOST, HOST:PID, or the number that a listing shows */
-	bool whole;                /* only points with a whole snapshot: what lies between is not looked at */
-	/* For very many instances: of each process only its last point, or the first in each time of so many nanoseconds. */
+	bool whole;                /* only points with a whole snapshot */
+	/* For very many instances: only the last point of each process, or the first in each interval of this many nanoseconds. */
 	bool last_only;
 	int64_t slot_ns;
-	bool counted; /* with last_only: each process says how many points there are, and when the first was */
-	const char *const *labels; /* "key=value"; all of them have to hold */
+	bool counted; /* with last_only: each process has the number of points and the time of the first */
+	const char *const *labels; /* "key=value"; all of them must match */
 	size_t label_count;
-	/* Whether a process is wanted that all of the above holds for; NULL for every one. */
+	/* Whether to include a process that matches all of the above; NULL to include all. */
 	bool (*wants)(const void *context, const struct cairn_store_process *process);
 	const void *context;
 	int64_t from_ns, to_ns;
-	bool with_earlier; /* each process has as its first point the last one of the day before from_ns, where there is one */
-	size_t point_most; /* the store fails where there are more points; 0 for any number */
+	bool with_earlier; /* the first point of each process is its last one within the day before from_ns, if there is one */
+	size_t point_most; /* fail if there are more points; 0 for no limit */
 };
 
 struct cairn_store_point {
@@ -91,46 +92,46 @@ struct cairn_store_point {
 	bool limit_of_group, has_allocated;
 	enum cairn_unsampling unsampling;
 	const char *ended;
-	int64_t base_ns; /* the whole snapshot that its samples are changes to, which reading takes into account; 0 for a whole one */
+	int64_t base_ns; /* the time of the whole snapshot that its samples are changes to; 0 if it is whole itself */
 };
 
-/* One process, and when it was looked at within the question's time, in order. There is at least one point. */
+/* One process and its points within the query's time, in order. There is at least one. */
 struct cairn_store_process {
 	uint64_t instance;
-	uint64_t cohort; /* of all instances of this release */
+	uint64_t cohort; /* number of the cohort, all instances of this release */
 	const char *service, *version, *host, *program;
 	struct cairn_bytes labels;
 	uint64_t pid;
 	int64_t start_ns;
 	struct cairn_store_point *points;
 	size_t point_count, point_capacity;
-	/* Where they were counted, of all points within the question's time; else 0. */
+	/* With `counted`, of all points within the query's time; otherwise 0. */
 	size_t snapshots;
 	int64_t first_ns;
 };
 
 struct cairn_store_processes {
 	struct cairn_arena arena;
-	struct cairn_store_process *items; /* by service, by when they were first seen, by release */
+	struct cairn_store_process *items; /* by service, then by when they were first seen, then by release */
 	size_t count, capacity;
 };
 
-/* The processes that QUESTION is about. Fails only where the store does: no process is an answer. */
+/* Finds the processes that match QUESTION. Finding none is not a failure. */
 bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		     struct cairn_error *error);
 void cairn_store_processes_free(struct cairn_store_processes *processes);
 
-/* Puts PROCESSES in their order again, after points were added or removed; each has at least one. */
+/* Sorts PROCESSES again after points were added or removed; each has at least one. */
 void cairn_store_processes_sort(struct cairn_store_processes *processes);
 
-/* Calls VISIT with each line of the bill that the last point of each of PROCESSES has, by the line's key; PROCESS is its place in there.
- * Not every point has one. */
+/* Calls VISIT with each line, by its key, of the bill of the last point of each of PROCESSES; PROCESS is the index there. Not every point
+ * has a bill. */
 bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_processes *processes,
 		       void (*visit)(void *context, size_t process, const char *line, double bytes), void *context,
 		       struct cairn_error *error);
 
 /* Calls VISIT with the profile of each of the COUNT points of PROCESS that WANTED lists, in order of time; it is freed after the call.
- * False where the store fails, or VISIT returns false. */
+ * Returns false if the store fails or VISIT returns false. */
 bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
 			  bool (*visit)(void *context, const struct cairn_profile *profile, struct cairn_error *error), void *context,
 			  struct cairn_error *error);

@@ -1,19 +1,20 @@
 /* views.c - the statements of the views.
  *
- * On a cluster every table in them is a distributed one. Each is read by a subquery of its own and joined where the question was asked:
- * older servers join two tables at a time, and refuse a distributed one inside another. Where they make a view on another node, they look
- * for its tables in that node's default database: so each table is named with its own, which @ stands for here.
+ * On a cluster, all tables in them are distributed. Each is read by a subquery of its own and joined on the node that was asked: older
+ * servers join only two tables at a time and refuse a distributed table inside another. When they create a view on another node, they look
+ * for its tables in that node's default database, so each table is named with its database, which @ stands for here.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/views.h"
 
 const char *const cairn_view_names[CAIRN_VIEWS] = {"profiling_samples", "profiling_stacks", "profiling_profiles"};
 
-/* What Coroot calls these two. Allocations are counted since a process began here, and since the last profile there: they have no rows. */
+/* Coroot's names for these two values. Allocations have no rows: Cairn counts them since the start of a process, Coroot since the last
+ * profile. */
 #define BYTES "'go:heap_inuse_space:bytes'"
 #define OBJECTS "'go:heap_inuse_objects:count'"
 
-/* The functions of a frame, innermost first, a line each, as Coroot writes them; NAMES is as store/snapshot.c has it. The place of a frame
- * without a module is in the call, one before the address that is shown. */
+/* The functions of a frame, innermost first, one on each line, as Coroot writes them; store/snapshot.c describes `names`. The place of a
+ * frame without a module is within the call, one less than the address that is shown. */
 #define CLICKHOUSE_FRAME                                                                                                                   \
 	"if(names = '', concat(if(module = '', '0x', concat(replaceRegexpOne(module, '^.*/', ''), '+0x')),"                                \
 	" replaceRegexpOne(lower(hex(if(module = '', place + 1, place))), '^0+(.)', '\\\\1')),"                                            \
@@ -29,9 +30,9 @@ const char *const cairn_view_names[CAIRN_VIEWS] = {"profiling_samples", "profili
 	"arrayConcat([concat(host, ':', toString(pid)), version], arrayMap(x -> decodeURLComponent(replaceAll("                            \
 	"substring(x, position(x, '=') + 1, length(x)), '+', ' ')), arrayFilter(x -> position(x, '=') > 0, splitByChar('&', labels))))"
 
-/* What the forms of ClickHouse differ in. */
+/* The differences between the two forms of ClickHouse. */
 struct words {
-	const char *text_start, *text_end; /* around a text of which there are few */
+	const char *text_start, *text_end; /* around a text with few different values */
 	const char *time_start, *time_end; /* around nanoseconds */
 	const char *labels;
 };
@@ -58,7 +59,7 @@ static void write_clickhouse_samples(const struct words *words, struct cairn_buf
 			    words->time_start, words->time_end, words->labels);
 }
 
-/* Which service has which stack, samples say; and what a stack is, its frames. */
+/* The stacks of each service, found through samples, with their frames. */
 static void write_clickhouse_stacks(const struct words *words, struct cairn_buffer *out)
 {
 	cairn_buffer_format(out,
@@ -89,7 +90,7 @@ static void write_clickhouse_profiles(const struct words *words, struct cairn_bu
 			    words->text_start, words->text_end, words->text_start, words->text_end, words->time_start, words->time_end);
 }
 
-/* When NANOSECONDS was, as text that sorts by time. */
+/* The time NANOSECONDS as text that sorts by time. */
 #define SQLITE_TIME(nanoseconds)                                                                                                           \
 	"strftime('%Y-%m-%d %H:%M:%S', " nanoseconds " / 1000000000, 'unixepoch') || printf('.%09d', " nanoseconds " % 1000000000)"
 
@@ -111,7 +112,7 @@ static void write_sqlite_samples(struct cairn_buffer *out)
 			  "WHERE whole.base_ns = 0");
 }
 
-/* The number in the eight bytes whose digits are in `digits`, the lowest first. */
+/* Writes an expression for the number whose eight bytes are in `digits` in hexadecimal, the lowest first. */
 static void write_sqlite_number(struct cairn_buffer *out)
 {
 	for (int byte = 0; byte < 8; byte++)
@@ -120,7 +121,7 @@ static void write_sqlite_number(struct cairn_buffer *out)
 					    2 * byte + half + 1, 8 * byte + (half ? 0 : 4));
 }
 
-/* The functions of a frame, outermost first, as lines are taken off `rest`: function, file, line and one more, separated by tabs. */
+/* The functions of a frame, outermost first, as lines are removed from `rest`: function, file, line and first line, separated by tabs. */
 #define SQLITE_AFTER(text) "substr(" text ", instr(" text ", char(9)) + 1)"
 #define SQLITE_BEFORE(text) "substr(" text ", 1, instr(" text ", char(9)) - 1)"
 static const char sqlite_frame[] =

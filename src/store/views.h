@@ -1,15 +1,15 @@
-/* views.h - the store in the shape of Coroot's tables, for people and queries that know those.
+/* views.h - views of the store that look like Coroot's tables, for people and queries that know those.
  *
- * Coroot keeps profiles in `profiling_stacks` and `profiling_samples`, and which there are in `profiling_profiles`. The views of these
- * names have the same columns, then ours: the number of the instance and that of the tenant. A sample is of a whole snapshot: those
- * between are not in there. A frame has its function, file and line; one that has no name (yet) has its module and the offset.
+ * Coroot keeps profiles in `profiling_stacks` and `profiling_samples`, and a list of them in `profiling_profiles`. The views with these
+ * names have the same columns, and then ours: the numbers of the instance and the tenant. Only whole snapshots are included. A frame has
+ * its function, file and line or, if it has no name yet, its module and offset.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_VIEWS_H
 #define CAIRN_STORE_VIEWS_H
 
 #include "base/buffer.h"
 
-/* Of the statements below. A store with views of an earlier one gets those. */
+/* The version of the statements. Views of an earlier version are replaced. */
 enum { cairn_views_version = 1 };
 
 enum cairn_views_form {
@@ -21,7 +21,7 @@ enum cairn_views_form {
 enum { CAIRN_VIEWS = 3 };
 extern const char *const cairn_view_names[CAIRN_VIEWS];
 
-/* Appends the SELECT that view I consists of; the tables are those of DATABASE, which SQLite has no name for. */
+/* Appends the SELECT of view I. DATABASE is the database of its tables, which SQLite does not use. */
 void cairn_view_write(size_t i, enum cairn_views_form form, const char *database, struct cairn_buffer *out);
 
 #endif

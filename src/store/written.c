@@ -1,4 +1,4 @@
-/* written.c - which rows a store lacks, by what was written to it before.
+/* written.c - selects the rows that a store lacks, by what was written to it before.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/written.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const size_t bases_most_bytes = (size_t)256 << 20, rows_most = 2000000;
-static const double bar = 1.96; /* standard errors */
+static const double bar = 1.96; /* standard errors: 95 % */
 
 void cairn_written_free(struct cairn_written *written)
 {
@@ -66,7 +66,7 @@ static struct cairn_base *base_for(const struct cairn_written *written, const st
 	return base && !base->hour_only && cairn_snapshot_stands_on(snapshot, &base->snapshot) ? base : NULL;
 }
 
-/* Whether a whole snapshot is the first one of its hour, as far as is known. */
+/* Whether a whole snapshot is the first known one of its hour. */
 static bool begins_hour(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
 {
 	const struct cairn_base *base = known_of(written, snapshot->instance);
@@ -84,7 +84,7 @@ static int compare_use(const void *a, const void *b)
 	return (one->used < other->used) - (one->used > other->used);
 }
 
-/* Forgets the half of the bases that was not used for longest. */
+/* Forgets the least recently used half of the bases. */
 static void forget_bases(struct cairn_written *written)
 {
 	qsort(written->bases, written->base_count, sizeof *written->bases, compare_use);
@@ -111,7 +111,7 @@ static void sort_samples(struct cairn_stored_sample *samples, size_t count)
 		qsort(samples, count, sizeof *samples, compare_stacks);
 }
 
-/* What is known of INSTANCE, which becomes known by that. */
+/* The base of INSTANCE, added if it is missing. */
 static struct cairn_base *know(struct cairn_written *written, uint64_t instance)
 {
 	uint32_t *at = cairn_map_at(&written->base_of, instance);
@@ -136,14 +136,14 @@ void cairn_written_add_base(struct cairn_written *written, const struct cairn_sn
 	if (written->base_count > 1 && written->base_bytes + count * sizeof *samples > bases_most_bytes)
 		forget_bases(written);
 	struct cairn_base *base = know(written, snapshot->instance);
-	/* One that was found in the store, or the one before it, is in hourly as well if it was the first of its hour. */
+	/* Hourly has this hour: either this snapshot or an earlier one was the first of it. */
 	int64_t hour = cairn_store_hour(snapshot->time_ns);
 	sort_samples(samples, count);
 	written->base_bytes += (count - base->count) * sizeof *samples; /* may wrap on the way */
 	free(base->samples);
 	*base = (struct cairn_base){
 		.snapshot = *snapshot, .samples = samples, .count = count, .hour = hour, .used = ++written->clock};
-	base->snapshot.start = (struct cairn_bytes){0}; /* which is the caller's */
+	base->snapshot.start = (struct cairn_bytes){0}; /* it belongs to the caller */
 }
 
 /* A stack in the base and in the snapshot; one of them may be all zeroes. */
@@ -195,7 +195,7 @@ static int compare_allocated(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Marks the largest of the changes that are not written yet, until the total of what is left out is below MOST. */
+/* Marks the largest of the remaining changes until the total of those left out is below MOST. */
 static void write_rest(struct pair *pairs, size_t count, double most, double (*change)(const struct pair *pair),
 		       int (*compare)(const void *a, const void *b))
 {
@@ -219,7 +219,7 @@ static void write_rest(struct pair *pairs, size_t count, double most, double (*c
 	free(left);
 }
 
-/* Marks what changed since the base. Returns how many. */
+/* Marks the pairs that changed since the base. Returns their number. */
 static size_t mark_changes(const struct cairn_snapshot_row *snapshot, struct pair *pairs, size_t count)
 {
 	double bytes_variance = 0, allocated_variance = 0, of_bytes, of_objects;
@@ -241,7 +241,7 @@ static size_t mark_changes(const struct cairn_snapshot_row *snapshot, struct pai
 	return marked;
 }
 
-/* BASE and the COUNT samples of NOW, both by stack, side by side. */
+/* Pairs the samples of BASE and the COUNT samples of NOW, both sorted by stack. */
 static size_t pair_up(const struct cairn_base *base, const struct cairn_stored_sample *now, size_t count, struct pair *pairs)
 {
 	size_t a = 0, b = 0, made = 0;
@@ -298,7 +298,7 @@ static void write_hourly(struct cairn_buffer *out, const struct cairn_snapshot_r
 	}
 }
 
-/* Writes what SNAPSHOT needs beside BASE. False where that is most of it: it is better whole then. */
+/* Writes SNAPSHOT as changes to BASE. Returns false if most of it changed: then it is better written whole. */
 static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot,
 			  const struct cairn_stored_sample *samples, size_t count, struct cairn_buffer *out)
 {

@@ -1,18 +1,18 @@
-/* written.h - what this program has put into a store, as far as it remembers, so that it puts nothing there twice.
+/* written.h - remembers what this program has put into a store, so that it does not put the same rows again.
  *
- * Frames, stacks and processes are rows that hardly ever change: each is written once. Of samples, a snapshot is written *whole* at least
- * every ten minutes, and those between have a *base*, the last whole one: they consist of the rows that differ from it by more than their
- * error bar (95 %), and zeros for stacks that are gone by more than that. Whoever reads takes the base and replaces in it what the later
- * snapshot has. A base is never of an earlier day, since days are forgotten one by one.
+ * Rows of frames, stacks and processes hardly ever change: each is written once. Samples of a snapshot are written *whole* at least every
+ * ten minutes. A snapshot between these has a *base*, the last whole one: it consists of the rows that differ from the base by more than
+ * their error bar (95 %), with zeros for stacks that are gone and held more than that. Reading takes the base and replaces in it the rows
+ * of the later snapshot. A base is always of the same day, since rows are removed day by day.
  *
- * Many changes that are small, each for itself, can add up: where the total would be off by more than half of its own standard error, the
- * largest of them are written, too.
+ * Many changes that are small each can add up: if the total would be off by more than half of its own standard error, the largest of them
+ * are written, too.
  *
- * The first whole snapshot of each hour is written a second time, as rows of hourly: by call path and not by process, for questions about
+ * The first whole snapshot of each hour is written a second time, as rows of hourly: by call path and not by process, for queries about
  * many instances (store/hourly.h).
  *
- * What is remembered is limited. What was forgotten is written again, which changes nothing: rows with one key replace each other, and all
- * rows of one snapshot are true whatever its base is.
+ * Memory is limited. Rows that were forgotten are written again, which changes nothing: rows with the same key replace each other, and all
+ * rows of a snapshot are valid whatever its base is.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_WRITTEN_H
 #define CAIRN_STORE_WRITTEN_H
@@ -20,21 +20,21 @@
 #include "base/time.h"
 #include "store/snapshot.h"
 
-/* How long a whole snapshot serves, in nanoseconds. */
+/* How long a whole snapshot can be a base, in nanoseconds. */
 #define CAIRN_STORE_WHOLE_NS (10 * CAIRN_MINUTE_NS)
 
-/* A snapshot, as a row of that table has it. */
+/* A row of the table snapshots. */
 struct cairn_snapshot_row {
 	uint64_t instance;
 	int64_t time_ns;
 	double period;
 	uint64_t unsampling, has_allocated;
 	bool ended;
-	struct cairn_bytes start; /* of the row, all but its last column, which is the base's time */
+	struct cairn_bytes start; /* the row without its last column, the base's time */
 };
 struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows);
 
-/* Whether SNAPSHOT may be stored as changes to WHOLE, of the same instance. */
+/* Whether WHOLE, of the same instance, can be the base of SNAPSHOT. */
 bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const struct cairn_snapshot_row *whole);
 
 /* The last whole snapshot of an instance. */
@@ -42,9 +42,9 @@ struct cairn_base {
 	struct cairn_snapshot_row snapshot;
 	struct cairn_stored_sample *samples; /* by stack */
 	size_t count;
-	bool hour_only; /* nothing is known but the instance and the hour */
-	int64_t hour; /* of the last snapshot that was written to hourly, too */
-	uint64_t used; /* when it was last compared with, as a number that grows */
+	bool hour_only; /* only the instance and the hour are known */
+	int64_t hour; /* of the last snapshot that was also written to hourly */
+	uint64_t used; /* a counter's value when it was last used */
 };
 
 /* All zeroes is nothing. */
@@ -59,25 +59,25 @@ struct cairn_written {
 
 void cairn_written_free(struct cairn_written *written);
 
-/* Whether nothing has to be looked for in the store before SNAPSHOT is written: a base is known that it can stand on or, of a last moment,
- * which is always whole, that its hour has been written. */
+/* Whether SNAPSHOT can be written without looking into the store first: a base for it is known or, for a last moment, which is always
+ * whole, it is known that its hour was written. */
 bool cairn_written_knows(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
 
 /* Remembers that hourly has the hour of SNAPSHOT, for its instance. */
 void cairn_written_add_hour(struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
 
-/* Remembers a whole snapshot; SAMPLES, in any order, become the memory's own. */
+/* Remembers a whole snapshot. Takes ownership of SAMPLES, which may be in any order. */
 void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
 			    size_t count);
 
-/* What a row of snapshots does not say of it: how many rows of samples belong to it, and its cohort. */
+/* What a row of the table snapshots does not contain: the number of its rows of samples, and its cohort. */
 struct cairn_snapshot_part {
 	size_t samples;
 	uint64_t cohort;
 };
 
-/* Appends to LACKING the part of ROWS that the store lacks, and remembers it as written: where that fails, free what is remembered.
- * PARTS has one for each row of snapshots. */
+/* Appends the part of ROWS that the store lacks to LACKING, and remembers it as written: if writing it then fails, free WRITTEN. PARTS has
+ * one item for each row of snapshots. */
 void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
 			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES]);
 
@@ -92,7 +92,8 @@ static inline int64_t cairn_store_hour_start(int64_t time_ns)
 	return time_ns - time_ns % CAIRN_HOUR_NS;
 }
 
-/* The samples of a snapshot, OWN, that stands on those of BASE, both by stack, into OUT, which has room for both. Returns how many. */
+/* Joins the samples OWN of a snapshot with those of its BASE, both sorted by stack, into OUT, which has room for both. Returns their
+ * number. */
 size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own,
 			  size_t own_count, struct cairn_stored_sample *out);
 

@@ -123,7 +123,7 @@ void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_
 	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
 }
 
-/* What a header can carry, whatever stands between: visible ASCII. */
+/* Whether an HTTP header can carry TOKEN through any proxy: it is visible ASCII. */
 static bool is_sendable(struct cairn_bytes token)
 {
 	for (size_t i = 0; i < token.length; i++)
@@ -132,7 +132,8 @@ static bool is_sendable(struct cairn_bytes token)
 	return true;
 }
 
-/* A token that cannot be used is not the same as none. Whether this one can; if so it is asked for in place of any before. */
+/* Returns whether TOKEN can be used; if so, it replaces any earlier one. If not, `token_unusable` is set: the agent must not run as if it
+ * had no token. */
 static bool accept_token(struct cairn_config *config, struct cairn_bytes token, size_t most)
 {
 	config->token_unusable = token.length == 0 || token.length > most || !is_sendable(token);

@@ -1,17 +1,16 @@
 /* start.c - the server's thread and the life of the agent.
  *
- * After fork the child has none of the agent's threads and must have none of its descriptors. The handler that runs there
- * closes them and leaves it at that: the child *waits*, with one thread and nothing of ours open, so that an idle child costs
- * nothing and may still do what only a process of one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled
- * allocation, the first that comes once the child is a moment old or the eighth before that, or with a call of cairn.h. Where
- * profiling is enabled and not active, the waiting child samples until then, for otherwise nothing would tell of it.
- * Cairn's sampler tells of them as jemalloc does, once it has been on; a child has a ledger of its own from the agent's start on.
- * A jemalloc without the hook tells of no samples: there the agent starts with the fork. Where profiling is not enabled at all,
- * only that of the first child does, which may be a daemon.
+ * After fork, the child has none of the agent's threads and must have none of its descriptors. The fork handler closes them and starts
+ * nothing: the child *waits*, with one thread and nothing of ours open, so that an idle child costs nothing and may still do what only a
+ * process with one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled allocation, the first that comes once the child
+ * is a moment old or the eighth before that, or when the child calls a function of cairn.h. If profiling is enabled but not active, the
+ * waiting child samples until then, since nothing else would start its agent. Cairn's sampler reports samples as jemalloc does, once it has
+ * been active; a child has a ledger of its own from the start of its agent. A jemalloc without the hook reports no samples: there, the
+ * agent starts at the fork. If profiling is not enabled at all, only the agent of the first child starts, since that may be a daemon.
  *
- * A new agent lets a moment pass after the fork before it opens anything, so that a child which execs, or a daemon which closes
- * all descriptors, never meets it. jemalloc's own handlers were registered before ours (it had been called by then), so its locks are
- * free again when ours runs.
+ * A new agent waits a moment after the fork before it opens anything, so that it never gets in the way of a child that execs or a daemon
+ * that closes all descriptors. jemalloc registered its own handlers before ours (it had been called by then), so its locks are free again
+ * when ours runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
 
@@ -56,7 +55,7 @@ static struct {
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
-/* Reads to the end, even if interrupted: when the host changes its user, libc interrupts every thread, whatever signals it blocks. */
+/* Sleeps the whole time, even if interrupted: when the host changes its user, libc interrupts every thread, whatever signals it blocks. */
 static void pause_ms(int milliseconds)
 {
 	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};

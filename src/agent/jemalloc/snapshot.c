@@ -61,8 +61,8 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 		return cairn_fail_errno(error, "jemalloc wrote an empty dump");
 	uint64_t samples, bytes;
 	cairn_counts_total(raw, &samples, &bytes);
-	if (cairn_profiler_engine(snapshots->profiler)->samples)
-		samples = cairn_profiler_engine(snapshots->profiler)->samples(snapshots->profiler);
+	if (cairn_profiler_engine(snapshots->profiler)->live_samples)
+		samples = cairn_profiler_engine(snapshots->profiler)->live_samples(snapshots->profiler);
 	atomic_store(&snapshots->last_samples, samples);
 	atomic_store(&snapshots->last_bytes, bytes);
 	bool with_maps = !has_maps(raw);

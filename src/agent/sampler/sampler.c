@@ -509,7 +509,7 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
-static uint64_t samples(struct cairn_profiler *profiler)
+static uint64_t live_samples(struct cairn_profiler *profiler)
 {
 	(void)profiler;
 	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->live) : 0;
@@ -567,7 +567,7 @@ const struct cairn_engine cairn_engine_sampler = {
 	.list_mapped = list_mapped,
 	.write_statistics = cairn_statistics_write,
 	.allocated = allocated,
-	.samples = samples,
+	.live_samples = live_samples,
 	.notify = notify,
 	.count = count,
 };

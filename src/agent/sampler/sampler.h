@@ -15,11 +15,11 @@
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 
-/* As the configuration says, before the first activation. */
+/* Applies the configuration. To be called before the first activation. */
 void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth);
 
-/* The same: keeps the ledger in FILE, which is borrowed. Where that fails it is in memory, and the status says why. Only of this process:
- * a forked child has its ledger in memory. */
+/* Keeps the ledger in FILE, which is borrowed. If that fails, the ledger is in memory, and the status says why. Applies to this process
+ * only: a forked child has its ledger in memory. To be called before the first activation. */
 void cairn_sampler_keep_in(const struct cairn_record_file *file);
 
 extern const struct cairn_engine cairn_engine_sampler;
@@ -27,15 +27,18 @@ extern const struct cairn_engine cairn_engine_sampler;
 /* To be called about every second: new objects, new modules, a ledger that fills up. */
 void cairn_sampler_look(void);
 
-/* In a forked child, by its handler; and by the child's agent once it runs: sampling goes on there, with a ledger of its own, if it was
- * on. The times of PROFILER become those of the child. */
+/* Called by the fork handler in a forked child: sampling stops there, and the ledger stays the parent's. This function and the two below
+ * set the times of PROFILER to those of the child. */
 void cairn_sampler_in_child(struct cairn_profiler *profiler);
+
+/* Called by the agent of a forked child once it runs: sampling continues, with a ledger of its own, if it was active in the parent. */
 void cairn_sampler_resume(struct cairn_profiler *profiler);
-/* The same at once, on a thread of the child's own, inside malloc: what it allocates before its agent runs is not to be missed. Waits for
- * nobody, and asks nothing of the loader. */
+
+/* Like cairn_sampler_resume, but called by a thread of the child inside malloc, so that what it allocates before its agent runs is sampled.
+ * Waits for no other thread, and does not call the loader. */
 void cairn_sampler_resume_early(struct cairn_profiler *profiler);
 
-/* The most bytes that lived at once, as far as samples tell. */
+/* The highest number of live bytes so far, estimated from samples. */
 uint64_t cairn_sampler_highest(void);
 
 /* Puts every relocation back. Sampling ends. */
@@ -48,10 +51,10 @@ struct cairn_sampler_status {
 	bool open;                      /* there is a ledger */
 	struct cairn_ledger ledger;     /* if so, its header as of now */
 	struct cairn_patch_counts patch;
-	const char *allocator;          /* path of the object malloc is in; "" for the program itself */
+	const char *allocator;          /* path of the object that contains malloc; "" for the program itself */
 	bool allocator_is_program;
-	const char *file, *file_problem; /* where the ledger is a file, its path; why it is none although one was asked for; "" */
-	int descriptor;                 /* of the ledger; -1 where it has none */
+	const char *file, *file_problem; /* the ledger's path, and why the configured file is not used; "" for none */
+	int descriptor;                 /* of the ledger; -1 for none */
 };
 
 void cairn_sampler_get_status(struct cairn_sampler_status *status);

@@ -1,9 +1,9 @@
 /* code.c - _dl_find_object, or a table of the loader's list.
  *
- * The table is written into the one of two buffers that is not published, then published. The buffer a reader looks at
- * is written again only after another was published, so a reader that sees the same number before and after read a whole
- * one; the rare other finds nothing. An object of the table may have been unloaded since: before anything of it is believed it
- * is compared with what is known of it, after trying whether it can be read.
+ * A new table is written into the one of two buffers that is not published, then published. The buffer that a reader looks at is written
+ * again only after the other was published, so a reader that sees the same number before and after has read a consistent table; in the rare
+ * other case it finds nothing. An object of the table may have been unloaded since: before its data is used, it is checked for being
+ * readable and compared with what is known about it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/code.h"
 
@@ -59,7 +59,7 @@ static bool find_in_table(uintptr_t address, struct cairn_code *code)
 #if defined(DLFO_EH_SEGMENT_TYPE)
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
-/* The loader tells of a program with gaps between its segments one segment at a time: the program's own headers tell of them all. */
+/* For a program with gaps between its segments, the loader describes only one segment: the program's own headers describe all of them. */
 static void find_image(struct cairn_code *code)
 {
 	uintptr_t headers = getauxval(AT_PHDR), bias = 0, low = UINTPTR_MAX, high = 0;

@@ -1,8 +1,7 @@
 /* code.h - which loaded object covers an address, asked by code that may not take a lock.
  *
- * glibc from 2.35 on answers by _dl_find_object, without a lock. Elsewhere a table serves, which the agent's own thread
- * keeps current by cairn_code_refresh; an object loaded since is unknown until the next refresh, and one unloaded since is not
- * found any more.
+ * Since 2.35, glibc answers by _dl_find_object, without a lock. Elsewhere there is a table, which the agent's own thread updates by
+ * cairn_code_refresh; an object loaded since is unknown until the next refresh, and one unloaded since is not found any more.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_UNWIND_CODE_H
 #define CAIRN_AGENT_UNWIND_CODE_H
@@ -22,14 +21,14 @@ bool cairn_code_find(uintptr_t address, struct cairn_code *code);
 /* Whether _dl_find_object answers; if not, what was loaded since the last cairn_code_refresh is not found. */
 bool cairn_code_is_live(void);
 
-/* Takes notice of what was loaded and unloaded, if anything was. To be called now and then, in any case. Any thread; while another is at
- * it, that one's reading has to do. */
+/* Updates the table if objects were loaded or unloaded. To be called regularly, also where _dl_find_object answers. Any thread may call it;
+ * returns at once while another thread is in it. */
 void cairn_code_refresh(void);
 
-/* In a forked child: a refresh that a thread of the parent had begun does not go on here. */
+/* To be called in a forked child: a refresh that a thread of the parent had begun does not continue there. */
 void cairn_code_forget(void);
 
-/* Uses the table even where glibc could answer: so it is tested. */
+/* Uses the table even if glibc could answer, for tests. */
 void cairn_code_use_table(bool use);
 
 #endif

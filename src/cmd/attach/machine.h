@@ -83,10 +83,13 @@ size_t cairn_machine_save_size(void);
 extern const int cairn_machine_vectors;
 bool cairn_machine_fits(int tid, const struct cairn_machine *machine);
 
-/* Reads all of thread TID, which has stopped; its registers only are set again, or all of it. False also where it does not
- * fit. */
+/* Reads the registers and the signal mask of thread TID, which has stopped. Returns false also if it does not fit. */
 bool cairn_machine_read(int tid, struct cairn_machine *machine);
+
+/* Sets the general registers of thread TID, which has stopped. */
 bool cairn_machine_write_registers(int tid, struct cairn_machine *machine);
+
+/* Sets all that cairn_machine_read reads. */
 bool cairn_machine_write(int tid, struct cairn_machine *machine);
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine);

@@ -1,4 +1,4 @@
-/* build_file.c - an ELF file, by its headers and the sections that it has.
+/* build_file.c - classifies an ELF file by its headers and sections.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/build_file.h"
 

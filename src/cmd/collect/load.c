@@ -1,4 +1,4 @@
-/* load.c - reading, naming, and telling a process from its query.
+/* load.c - reads and names a profile, and finds out from its query which process it belongs to.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/load.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies what QUERY says beside service, version, host and time. */
+/* Copies the parameters of QUERY other than service, version, host and time. */
 static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
 {
 	static const char *const own[] = {"service=", "version=", "host=", "time="};
@@ -33,7 +33,7 @@ static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
 	}
 }
 
-/* Makes the bill that DUMP, which LOADED was read from, has; its total is 0 where it has none. */
+/* Makes the bill of DUMP, the text that LOADED was read from; its total is 0 if there is none. */
 static void make_bill(struct cairn_loaded *loaded, struct cairn_bytes dump)
 {
 	struct cairn_trailer trailer;
@@ -42,11 +42,11 @@ static void make_bill(struct cairn_loaded *loaded, struct cairn_bytes dump)
 		return;
 	cairn_bill_facts_profile(&facts, &loaded->profile, &trailer);
 	cairn_bill_make(&loaded->bill, &facts);
-	if (loaded->bill.lines[CAIRN_BILL_REST] == loaded->bill.total) /* the kernel said nothing of the mappings */
+	if (loaded->bill.lines[CAIRN_BILL_REST] == loaded->bill.total) /* nothing is known about the mappings */
 		loaded->bill = (struct cairn_bill){0};
 }
 
-/* Reads BODY, which may unpack to MOST bytes. */
+/* Reads BODY, which may decompress to at most MOST bytes. */
 static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loaded *loaded, struct cairn_error *error)
 {
 	char *unpacked = NULL;

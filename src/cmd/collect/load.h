@@ -1,4 +1,4 @@
-/* load.h - a profile as it was sent, read and named, and who it is of: what a store takes.
+/* load.h - turns a profile as it was sent into what a store takes: read, named, and with the process that it belongs to.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_COLLECT_LOAD_H
 #define CAIRN_CMD_COLLECT_LOAD_H
@@ -12,10 +12,10 @@ struct cairn_loaded {
 	struct cairn_profile profile;
 	char service[256], version[256], host[256];
 	struct cairn_buffer labels;
-	size_t size;  /* of the profile, unpacked, and of the rows that its names become */
-	bool ignored; /* it is one that no store keeps */
-	struct cairn_bill bill; /* of its resident memory, where it says more than how much that is */
-	struct cairn_store_snapshot snapshot; /* borrows from the above, and the tenant */
+	size_t size;  /* bytes of the decompressed profile and of the rows with its names */
+	bool ignored; /* stores keep no profiles of this kind */
+	struct cairn_bill bill; /* of its resident memory, if the profile has more than the total */
+	struct cairn_store_snapshot snapshot; /* borrows from the members above, and the tenant */
 };
 
 /* A profile as it was sent, and how to read it. LOADED borrows the tenant; the rest is needed only during the call. */

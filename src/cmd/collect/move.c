@@ -1,13 +1,14 @@
-/* move.c - from the spool into the store: unpacked, read, named, and put in batches.
+/* move.c - moves snapshots from the spool into the store, in batches: decompresses, reads and names them.
  *
- * A file that ends the collector, as by taking more memory than there is, must not do so again and again: the spool counts how often work
- * on a file was begun and never ended (spool.h).
+ * A file that ends the collector, for example by using up its memory, must not do so again and again: the spool counts how often work on a
+ * file began and did not end (spool.h).
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/collect/collector.h"
+#include "cmd/collect/move.h"
 
 #include "base/array.h"
 #include "base/condition.h"
 #include "base/file.h"
+#include "cmd/collect/collector.h"
 #include "cmd/collect/load.h"
 #include "cmd/collect/naming.h"
 #include "cmd/command.h"
@@ -16,14 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A batch is full with so many files, or with so much unpacked. */
+/* A batch is full at this many files, or this many bytes after decompression. */
 enum { batch_most = 64 };
 static const size_t batch_bytes = (size_t)64 << 20;
 
 /* One file of the spool. */
 struct loaded {
 	struct cairn_file file;
-	bool opened; /* else nothing is known of it, and it stays where it is */
+	bool opened; /* if not, nothing is known about the file, and it stays in the spool */
 	struct cairn_loaded it;
 };
 
@@ -51,8 +52,8 @@ static void unload(struct loaded *loaded)
 	cairn_file_close(&loaded->file);
 }
 
-/* Loads up to COUNT files, until they are enough for a batch. Returns how many were tried. Those of no use are removed and their size is 0;
- * one that cannot be opened, as when descriptors or memory are short, stays for another time. */
+/* Loads up to COUNT files, until the batch is full. Returns how many were tried. Unusable files are removed and have size 0; one that
+ * cannot be opened, for lack of descriptors or memory, stays for a later batch. */
 static size_t load_batch(struct cairn_collector *collector, const char *const *names, size_t count, struct loaded *loaded)
 {
 	size_t bytes = 0, i;
@@ -74,8 +75,8 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 	return i;
 }
 
-/* Puts ROWS, which come from the COUNT files in NAMES. While the store is waited for, nothing is announced: that it is slow or away is no
- * fault of the files. */
+/* Puts ROWS, made of the COUNT files in NAMES, into STORE. While it waits for the store, no attempt is noted: if the collector is killed
+ * then, the files are not to blame. */
 static bool put_rows(struct cairn_collector *collector, struct cairn_store *store, struct cairn_store_rows *rows, const char *const *names,
 		     size_t count, struct cairn_error *error)
 {
@@ -88,7 +89,7 @@ static bool put_rows(struct cairn_collector *collector, struct cairn_store *stor
 	return cairn_store_put_rows(store, rows, error);
 }
 
-/* Moves up to a batch from the spool into STORE. Returns how many files were dealt with, or -1 where the store did not take them. */
+/* Moves one batch from the spool into STORE. Returns the number of files that are done with, or -1 if the store did not take them. */
 static int move_batch(struct cairn_collector *collector, struct cairn_store *store, struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
@@ -112,7 +113,7 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 		cairn_spool_end(&collector->spool, names, count);
 	cairn_store_rows_free(rows);
 	for (size_t i = 0; put && i < good; i++) {
-		/* Removed first: what the queue takes from it is in memory only, and must not end the next life as well. */
+		/* Removed first: if sending it on ends the collector, it must not do so again after the restart. */
 		cairn_spool_remove(&collector->spool, names[file_of[i]]);
 		if (collector->forwards)
 			cairn_forward_queues_add(collector->forwards, &loaded[file_of[i]].it.profile, &snapshots[i]);
@@ -125,7 +126,7 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 	return put ? (int)(done - unopened) : -1;
 }
 
-/* Waits until something may have come, at most so long. */
+/* Waits at most MILLISECONDS for something to do. */
 static void wait_for_work(struct cairn_collector *collector, unsigned milliseconds)
 {
 	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
@@ -151,7 +152,7 @@ void *cairn_move_run(void *context)
 				    : -1;
 		if (moved >= 0 && cairn_naming_is_due(&naming) && cairn_store_check(store, &error) &&
 		    !cairn_naming_run(&naming, store, &error))
-			cairn_note("names for stored snapshots come later: %s", error.text); /* which take no harm */
+			cairn_note("names for stored snapshots come later: %s", error.text); /* this does not affect the snapshots */
 		if (moved < 0) {
 			collector->failures++;
 			if (pause == 0)

@@ -1,4 +1,4 @@
-/* naming.c - a profile of nothing but places, named as any other.
+/* naming.c - collects unnamed frames as the locations of a profile, which is named as any other.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/naming.h"
 
@@ -14,19 +14,19 @@
 enum { page = 50000, module_shift = 44 };
 static const int64_t pause_ns = 10 * CAIRN_MINUTE_NS, retry_ns = CAIRN_MINUTE_NS;
 
-/* Places of one tenant on their way to a name. */
+/* Unnamed frames of one tenant. */
 struct places {
 	const struct cairn_naming *naming;
 	struct cairn_bytes tenant;
-	const char *only; /* this build; NULL for all */
-	uint64_t number; /* the tenant's */
+	const char *only; /* the build-id of the only build to name; NULL for all */
+	uint64_t number; /* the tenant's number in the store */
 	struct cairn_profile profile;
 	struct cairn_map mappings; /* by module */
 	uint64_t *frames; /* parallel to the profile's locations */
 	size_t count, capacity;
 };
 
-/* What is wanted of a page: frames that nobody tried, of a program that their tenant has uploaded. */
+/* Adds FRAME if it was not tried yet and its tenant has uploaded its program. */
 static void add_place(void *context, const struct cairn_unnamed_frame *frame)
 {
 	struct places *places = context;
@@ -43,7 +43,7 @@ static void add_place(void *context, const struct cairn_unnamed_frame *frame)
 						   cairn_strings_add(&profile->strings, frame->build_id));
 	uint32_t *mapping = cairn_map_at(&places->mappings, module);
 	if (*mapping == CAIRN_NONE) {
-		/* Only the program itself says which address the byte at an offset has; a debug file alone does not. */
+		/* A debug file alone is not enough: only the program itself maps offsets in the file to addresses. */
 		if (!cairn_uploads_has_program(&places->naming->collector->uploads, places->tenant, build_id))
 			return;
 		uint64_t start = (uint64_t)(module + 1) << module_shift;
@@ -58,7 +58,7 @@ static void add_place(void *context, const struct cairn_unnamed_frame *frame)
 	places->frames[places->count++] = frame->id;
 }
 
-/* Names what was collected, and puts it. */
+/* Names the frames in PLACES and puts the names into STORE. */
 static bool name_places(struct cairn_naming *naming, struct cairn_store *store, struct places *places, struct cairn_error *error)
 {
 	struct cairn_collector *collector = naming->collector;
@@ -71,7 +71,7 @@ static bool name_places(struct cairn_naming *naming, struct cairn_store *store, 
 	for (size_t i = 0; good && i < places->count; i++) {
 		*cairn_map_at(&naming->tried, places->frames[i]) = 0;
 		if (cairn_map_get(&known, places->frames[i]) != CAIRN_NONE)
-			places->profile.locations[i].mapping = CAIRN_NONE; /* so that nothing is done about it */
+			places->profile.locations[i].mapping = CAIRN_NONE; /* so that it is not named again */
 	}
 	if (good) {
 		cairn_uploads_find(&collector->uploads, places->tenant, &places->profile, &arena, &options);
@@ -86,7 +86,7 @@ static bool name_places(struct cairn_naming *naming, struct cairn_store *store, 
 	return good;
 }
 
-/* One pass for TENANT, over one build ONLY or, where that is NULL, all. */
+/* One pass for TENANT, over the build ONLY or, if that is NULL, all builds. */
 static bool name_builds(struct cairn_naming *naming, struct cairn_store *store, const char *tenant, const char *only,
 			struct cairn_error *error)
 {
@@ -106,7 +106,7 @@ static bool name_builds(struct cairn_naming *naming, struct cairn_store *store, 
 	return good;
 }
 
-/* One pass for TENANT: first what has done no harm, then each of its suspects. */
+/* One pass for TENANT: first the builds that are in use, then each suspect alone. */
 static bool name_tenant(struct cairn_naming *naming, struct cairn_store *store, const char *tenant, struct cairn_error *error)
 {
 	struct cairn_uploads *uploads = &naming->collector->uploads;
@@ -142,7 +142,7 @@ bool cairn_naming_run(struct cairn_naming *naming, struct cairn_store *store, st
 			seen = seen || strcmp(senders->items[k].tenant, senders->items[i].tenant) == 0;
 		good = seen || name_tenant(naming, store, senders->items[i].tenant, error);
 	}
-	/* Snapshots wait meanwhile: a sender who uploads all the time, or a pass that fails, must not take more than a fifth of it. */
+	/* Snapshots wait meanwhile, so passes take at most a fifth of the time, even if a sender keeps uploading or a pass fails. */
 	naming->earliest_ns = cairn_clock_ns() + 4 * (cairn_clock_ns() - began) + (good ? 0 : retry_ns);
 	if (!good)
 		return false;

@@ -1,8 +1,8 @@
 /* naming.h - names for frames that were stored before their debug files were uploaded.
  *
- * A pass over the frames of the store that have no names: those whose program has been uploaded by their tenant get them. There is a pass
- * after each upload, and one every ten minutes: another collector may have stored frames of a build whose files are here. What a pass
- * could not name is not tried again before the next upload.
+ * A *pass* goes over the unnamed frames in the store and names those whose program their tenant has uploaded. There is a pass after each
+ * upload, and one every ten minutes, since another collector may have stored frames of a build whose files are here. Frames that a pass
+ * could not name are not tried again before the next upload.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_COLLECT_NAMING_H
 #define CAIRN_CMD_COLLECT_NAMING_H
@@ -11,17 +11,17 @@
 #include "cmd/collect/collector.h"
 #include "store/store.h"
 
-/* All zeroes but the collector is the start. */
+/* Set the collector; all zeroes otherwise. */
 struct cairn_naming {
 	struct cairn_collector *collector;
-	uint64_t uploads; /* that the last pass knew of */
-	int64_t next_ns, earliest_ns; /* when a pass is due anyway, and when it may be due at all */
-	struct cairn_map tried; /* frames */
+	uint64_t uploads; /* the number of uploads at the last pass */
+	int64_t next_ns, earliest_ns; /* when a pass is due without an upload, and the earliest time with one */
+	struct cairn_map tried; /* frames that were tried since the last upload */
 };
 
 bool cairn_naming_is_due(const struct cairn_naming *naming);
 
-/* A pass. Fails where the store does. */
+/* Makes a pass. Fails only if the store does. */
 bool cairn_naming_run(struct cairn_naming *naming, struct cairn_store *store, struct cairn_error *error);
 
 void cairn_naming_free(struct cairn_naming *naming);

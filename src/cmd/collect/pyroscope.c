@@ -1,7 +1,7 @@
-/* pyroscope.c - Pyroscope's two ways to push: /ingest, of its older clients, and the call Push of its newer ones.
+/* pyroscope.c - Pyroscope's two push requests: /ingest of its older clients, and the call Push of its newer ones.
  *
- * Labels become those of the store: service_name is the service, version and service_version the release, and the first of host, hostname,
- * pod and instance that there is the host. Names that begin with two underscores are Pyroscope's own.
+ * Labels become those of the store: service_name is the service, version or service_version the release, and the first that is present of
+ * host, hostname, pod and instance the host. Names that begin with two underscores are internal to Pyroscope.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/pyroscope.h"
 
@@ -50,7 +50,7 @@ static const char *value_of(const struct labels *labels, const char *name)
 	return NULL;
 }
 
-/* The value of the first of NAMES, which ends with NULL, that there is. */
+/* The value of the first label in NAMES, which ends with NULL, that is present. */
 static const char *first_of(const struct labels *labels, const char *const *names)
 {
 	const char *value = NULL;
@@ -70,7 +70,7 @@ static void write_part(struct cairn_buffer *query, const char *key, const char *
 	cairn_url_name(query, value);
 }
 
-/* LABELS as a query of ours. */
+/* Writes LABELS as the query of a request to /v1/snapshots. */
 static void write_query(const struct labels *labels, const char *time, struct cairn_buffer *query)
 {
 	static const char *const services[] = {"service_name", "service", NULL}, *const versions[] = {"version", "service_version", NULL};
@@ -114,7 +114,8 @@ static void read_name(struct cairn_bytes name, struct labels *labels)
 	}
 }
 
-/* A time in seconds, milliseconds, microseconds or nanoseconds since 1970, as its size tells, in seconds. False for none. */
+/* Converts a time since 1970 to seconds; its magnitude tells whether it is in seconds, milliseconds, microseconds or nanoseconds. Returns
+ * false if TEXT is not a time. */
 static bool read_time(const char *text, char out[40])
 {
 	struct cairn_bytes rest = cairn_bytes_of(text);
@@ -133,7 +134,7 @@ static struct cairn_bytes find(struct cairn_bytes text, struct cairn_bytes what)
 	return at ? cairn_bytes_skip(text, (size_t)(at - text.data)) : (struct cairn_bytes){NULL, 0};
 }
 
-/* The boundary of a form, with the dashes that begin a line with it. False where TYPE is none of a form. */
+/* The boundary of a form, with the dashes that precede it. Returns false if TYPE is not that of a form. */
 static bool read_boundary(struct cairn_bytes type, char out[text_most])
 {
 	if (!cairn_bytes_start_with(type, "multipart/form-data"))
@@ -149,7 +150,7 @@ static bool read_boundary(struct cairn_bytes type, char out[text_most])
 	return length > 0;
 }
 
-/* The part NAME of a form; empty where there is none. */
+/* The part NAME of a form; empty if it is missing. */
 static struct cairn_bytes form_part(struct cairn_bytes body, const char *boundary, const char *name)
 {
 	char wanted[64], line_and_boundary[text_most + 2];
@@ -163,7 +164,7 @@ static struct cairn_bytes form_part(struct cairn_bytes body, const char *boundar
 			break;
 		content = cairn_bytes_skip(content, blank.length);
 		struct cairn_bytes end = find(content, cairn_bytes_of(line_and_boundary));
-		/* `filename="..."` does not count, though it ends like a name. */
+		/* `filename="..."` also ends in name="...", but does not count. */
 		struct cairn_bytes said = find(head, cairn_bytes_of(wanted));
 		if (said.length > 0 && end.length > 0 && said.data > head.data && strchr("; \t", said.data[-1]))
 			return (struct cairn_bytes){content.data, content.length - end.length};
@@ -186,7 +187,7 @@ bool cairn_pyroscope_ingest(const struct cairn_request *request, cairn_pyroscope
 	if (profile.length == 0)
 		return cairn_fail(error, form ? "the form has no part called profile" : "the body is empty");
 	if (cairn_query_get(request->query, "format", text, sizeof text) && text[0] && strcmp(text, "pprof") != 0)
-		return cairn_fail(error, "format=pprof is the only one that is taken here");
+		return cairn_fail(error, "only format=pprof is accepted here");
 	read_name(cairn_bytes_of(name), &labels);
 	for (size_t i = 0; i < 2 && !timed; i++)
 		timed = cairn_query_get(request->query, times[i], text, sizeof text) && read_time(text, time);
@@ -197,7 +198,7 @@ bool cairn_pyroscope_ingest(const struct cairn_request *request, cairn_pyroscope
 	return true;
 }
 
-/* Whether a series is one of memory, as far as it says. */
+/* Whether a series is about memory, judging by its __name__; true if it has none. */
 static bool is_memory(const struct labels *labels)
 {
 	const char *name = value_of(labels, "__name__");
@@ -219,11 +220,11 @@ static struct cairn_json_value either(struct cairn_json_value value, const char 
 	return found.kind == CAIRN_JSON_NONE ? cairn_json_find(value, other) : found;
 }
 
-/* One series in JSON. False where VISIT wants no more, or the profile is no base64. */
+/* Reads one series in JSON. Returns false if VISIT did, or if the profile is not base64. */
 static bool push_json_series(struct cairn_json_value series, cairn_pyroscope_visit *visit, void *context, bool *good)
 {
 	struct labels labels = {0};
-	/* Each is found once: finding it walks over all before it. */
+	/* Looked up once, since each lookup walks over all members before it. */
 	struct cairn_json_value pairs = cairn_json_find(series, "labels"), samples = cairn_json_find(series, "samples"), item;
 	size_t position = 0;
 	while (cairn_json_next(pairs, &position, NULL, &item)) {
@@ -280,12 +281,12 @@ bool cairn_pyroscope_push(struct cairn_bytes body, cairn_pyroscope_visit *visit,
 		while (good && cairn_json_next(all, &position, NULL, &item))
 			if (!push_json_series(item, visit, context, &good))
 				break;
-		return good || cairn_fail(error, "rawProfile is a pprof profile in base64");
+		return good || cairn_fail(error, "rawProfile must be a pprof profile in base64");
 	}
 	struct cairn_cursor request = cairn_cursor(body);
 	struct cairn_protobuf_field series;
 	while (cairn_protobuf_next(&request, &series))
 		if (series.id == 1 && !push_series(series.bytes, visit, context))
 			return true;
-	return !request.failed || cairn_fail(error, "the body is no PushRequest, neither in JSON nor in protobuf");
+	return !request.failed || cairn_fail(error, "the body is not a PushRequest in JSON or protobuf");
 }

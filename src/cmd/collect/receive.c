@@ -1,13 +1,15 @@
-/* receive.c - what senders ask of a collector: who may, what is accepted, and how it comes to the spool.
+/* receive.c - answers requests to a collector: checks the sender and the profile, and writes the profile to the spool.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/collect/collector.h"
+#include "cmd/collect/receive.h"
 
 #include "agent/host/listen.h"
 #include "agent/route/empty_profile.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/unpack.h"
+#include "cmd/collect/collector.h"
 #include "cmd/collect/pyroscope.h"
+#include "cmd/collect/symbols.h"
 #include "cmd/command.h"
 #include "profile/read.h"
 
@@ -45,18 +47,18 @@ static bool is_probe(const struct cairn_request *request)
 	return cairn_request_is(request, "GET") && cairn_bytes_equal(request->path, cairn_bytes_of("/health"));
 }
 
-/* Whether a request may go on, once its head is there: nobody sends a large body for nothing. */
+/* Decides by the head of a request, so that nobody sends a large body in vain. */
 bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum)
 {
 	struct cairn_collector *collector = context;
 	const struct cairn_request *request = &exchange->request;
 	struct cairn_response *response = &exchange->response;
-	/* Probes of Kubernetes and of load balancers have no token, and learn that somebody listens. */
+	/* Probes of Kubernetes and load balancers have no token and learn only that the collector runs. */
 	if (is_probe(request)) {
 		*body_maximum = 0;
 		return true;
 	}
-	/* Without tokens, a page in a browser on this machine is kept out by what it cannot help sending. */
+	/* Without tokens, pages in a browser on this machine are recognized by headers that they cannot suppress. */
 	if (request->origin.length > 0 || (!collector->senders.count && !cairn_listen_host_is_ours(request->host, ""))) {
 		cairn_collector_refuse(collector, response, 403, "browsers are not answered here, nor requests for another host");
 		return false;
@@ -169,7 +171,7 @@ bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)
 	return true;
 }
 
-/* One request on its way to the spool. */
+/* A request whose profiles are being written to the spool. */
 struct taking {
 	struct cairn_collector *collector;
 	struct cairn_exchange *exchange;
@@ -186,7 +188,7 @@ static bool refuse(struct taking *taking, int status, const char *why)
 	return false;
 }
 
-/* Writes a profile to the spool; false where the request is refused for it. */
+/* Writes a profile to the spool. If it must be refused, answers the request and returns false. */
 static bool take(void *context, struct cairn_bytes query, struct cairn_bytes profile)
 {
 	struct taking *taking = context;
@@ -210,7 +212,7 @@ static bool take(void *context, struct cairn_bytes query, struct cairn_bytes pro
 	return true;
 }
 
-/* A call of Push, whose whole body may be packed. Answered in the language that it came in. */
+/* Takes a call of Push, whose body may be compressed as a whole. The answer is JSON or protobuf, as the call was. */
 static bool take_push(struct taking *taking, struct cairn_error *error)
 {
 	struct cairn_bytes body = taking->exchange->request.body;

@@ -1,6 +1,6 @@
-/* senders.c - who may send: tokens, compared in a time that says nothing about them.
+/* senders.c - the tokens of senders, compared in constant time.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/collect/collector.h"
+#include "cmd/collect/senders.h"
 
 #include "base/array.h"
 #include "base/file.h"
@@ -10,7 +10,7 @@
 
 enum { tokens_most = 1024 };
 
-/* Every token is looked at. */
+/* Compares with every token, so that the time does not depend on which one matches. */
 const char *cairn_senders_tenant(const struct cairn_senders *senders, const struct cairn_request *request)
 {
 	const char *tenant = senders->count ? NULL : "";
@@ -46,7 +46,7 @@ bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct 
 					      cairn_arena_text(&senders->arena, tenant)};
 	}
 	cairn_file_close(&file);
-	if (!fits) /* a sender whose token is left out would be refused for no reason that it could see */
+	if (!fits) /* ignoring tokens would refuse their senders without a visible reason */
 		return cairn_fail(error, "%s: more than %d tokens in this file, which is the most that a collector takes", path,
 				  tokens_most);
 	return senders->count > 0 || cairn_fail(error, "%s: no token in this file, so nobody could send", path);

@@ -1,4 +1,4 @@
-/* spool.c - files named by time and number, written whole or not at all.
+/* spool.c - files named by time and number, each written completely or not at all.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/spool.h"
 
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static const char ending[] = ".snapshot", attempts_name[] = ".attempts", attempts_draft[] = ".attempts.draft", refused_name[] = ".refused";
-enum { refused_most = 16 }; /* files are kept to be looked at */
+enum { refused_most = 16 }; /* files kept for examination */
 
 static bool is_ours(const char *name)
 {
@@ -29,7 +29,7 @@ static bool is_ours(const char *name)
 	return length > tail && name[0] != '.' && strcmp(name + length - tail, ending) == 0;
 }
 
-/* Calls VISIT with each file of the folder that IS_WANTED. */
+/* Calls VISIT with each file of the folder for which IS_WANTED returns true. */
 static void walk(const struct cairn_spool *spool, bool (*is_wanted)(const char *name), void (*visit)(void *context, const char *name),
 		 void *context)
 {
@@ -46,7 +46,7 @@ static void walk(const struct cairn_spool *spool, bool (*is_wanted)(const char *
 	closedir(entries);
 }
 
-/* What was being written when the collector was killed. */
+/* A file that was being written when the collector was killed. */
 static bool is_draft(const char *name)
 {
 	return name[0] == '.' && is_ours(name + 1);
@@ -92,7 +92,7 @@ static void drop_attempt(struct cairn_spool *spool, struct cairn_spool_attempt *
 	*attempt = spool->attempts[--spool->attempt_count];
 }
 
-/* Reads what an earlier collector announced: lines of a count and a name. */
+/* Reads the attempts that an earlier collector noted: lines of a count and a name. */
 static void read_attempts(struct cairn_spool *spool)
 {
 	char path[4096];
@@ -118,7 +118,7 @@ static void read_attempts(struct cairn_spool *spool)
 	cairn_file_close(&file);
 }
 
-/* Writes all attempts to the disk, and beside them one more for each of NAMES. */
+/* Writes all attempts to disk, with one more for each of NAMES. */
 static void write_attempts(const struct cairn_spool *spool, const char *const *names, size_t count)
 {
 	struct cairn_buffer text = cairn_buffer(1 << 20);
@@ -166,7 +166,7 @@ void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t
 	cairn_spool_pause(spool);
 }
 
-/* Makes room for one more file in `.refused`: removes the oldest of too many. */
+/* Makes room for one more file in `.refused` by removing the oldest if it is full. */
 static void thin_refused(const struct cairn_spool *spool)
 {
 	int folder = openat(spool->folder, refused_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -217,7 +217,7 @@ bool cairn_spool_open(struct cairn_spool *spool, const char *path, uint64_t limi
 {
 	*spool = (struct cairn_spool){.folder = -1, .path = path, .limit = limit};
 	if (!cairn_folder_make(path))
-		return cairn_fail_errno(error, "%s: cannot be used as the folder for what waits (--spool)", path);
+		return cairn_fail_errno(error, "%s: cannot be used as the spool folder (--spool)", path);
 	spool->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (spool->folder < 0)
 		return cairn_fail_errno(error, "%s", path);

@@ -1,12 +1,13 @@
-/* spool.h - a folder of snapshots that were accepted and are not in the store yet.
+/* spool.h - a folder of snapshots that were accepted but are not in the store yet.
  *
- * What was accepted is on disk before its sender hears so, and is removed once the store has it. So nothing is lost when the collector or
- * the store is killed; what was stored and not yet removed is stored again, which changes nothing. A file holds the request's query on its
- * first line, the tenant on its second, and then the profile as it came.
+ * A snapshot is on disk before its sender gets an answer, and is removed once the store has it. So nothing is lost if the collector or the
+ * store is killed; a snapshot that was stored but not yet removed is stored again, which changes nothing. A file has the request's query on
+ * its first line, the tenant on its second, and then the profile as it came.
  *
- * A file that kills the collector, as by the memory that it takes, would be found again at the next start. So work on files is announced on
- * disk (`.attempts`) before it begins and called off when it ends, well or not. What is still announced when a spool is opened was being
- * worked on when the collector died: such a file is then tried alone, and after three attempts it is set aside, into the folder `.refused`.
+ * A file that kills the collector, for example by the memory that it needs, would be found again at the next start. So attempts to process
+ * files are noted on disk (`.attempts`) before they begin, and the note is removed when they end, with or without success. A file that is
+ * still noted when a spool is opened was being processed when the collector died: it is then tried alone, and after three attempts it is
+ * set aside in the folder `.refused`.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_COLLECT_SPOOL_H
 #define CAIRN_CMD_COLLECT_SPOOL_H
@@ -30,45 +31,45 @@ struct cairn_spool {
 	const char *path; /* borrowed */
 	uint64_t limit;   /* of all files together */
 	_Atomic uint64_t bytes, files;
-	atomic_uint number; /* of the next file, beside its time */
-	struct cairn_spool_attempt *attempts; /* of earlier lives of the collector */
+	atomic_uint number; /* of the next file, part of its name */
+	struct cairn_spool_attempt *attempts; /* of collectors that died */
 	size_t attempt_count, attempt_capacity;
 	_Atomic uint64_t set_aside; /* files, since the spool was opened */
 };
 
-/* Opens the folder PATH, which is made if it is not there, counts what is in it, and sets aside what was attempted too often. Another
- * collector must not have it. */
+/* Opens the folder PATH, which is created if missing, counts its files, and sets aside those that were attempted too often. Fails if
+ * another collector uses the folder. */
 bool cairn_spool_open(struct cairn_spool *spool, const char *path, uint64_t limit, struct cairn_error *error);
 void cairn_spool_close(struct cairn_spool *spool);
 
 /* Whether LENGTH more bytes fit. */
 bool cairn_spool_has_room(const struct cairn_spool *spool, size_t length);
 
-/* Writes a file, to the disk. Any thread. */
+/* Writes a file and waits until it is on disk. Any thread may call it. */
 bool cairn_spool_write(struct cairn_spool *spool, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
 		       struct cairn_error *error);
 
-/* The names of up to MOST files, the oldest first, in NAMES; they live as long as ARENA. Returns how many. A file that was attempted before
- * comes alone. */
+/* Stores the names of up to MOST files, the oldest first, in NAMES; they live as long as ARENA. Returns their number. A file that was
+ * attempted before is listed alone. */
 size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *arena, const char **names, size_t most);
 
-/* Work on the COUNT files in NAMES begins: counts an attempt of each, on the disk. A disk that is full holds nothing up. */
+/* Notes an attempt for each of the COUNT files in NAMES on disk, before work on them begins. Does not fail if the disk is full. */
 void cairn_spool_begin(struct cairn_spool *spool, const char *const *names, size_t count);
 
-/* It waits for somebody else, and is not to blame for an end meanwhile: as before this attempt, on the disk. It goes on with another
- * call of cairn_spool_begin. */
+/* Removes this attempt from the disk while the work waits for something else, so that the files are not blamed if the collector dies
+ * meanwhile. Call cairn_spool_begin to continue. */
 void cairn_spool_pause(struct cairn_spool *spool);
 
-/* It has ended: they have done no harm. */
+/* Removes all attempts for the files in NAMES: work on them has ended and did no harm. */
 void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t count);
 
-/* When the file NAME came, however long ago: reading it twice gives the same. */
+/* When the file NAME was accepted, according to its name. */
 int64_t cairn_spool_arrival(const char *name);
 
 /* Removes a file. */
 void cairn_spool_remove(struct cairn_spool *spool, const char *name);
 
-/* Takes a file's TEXT apart. */
+/* Splits the TEXT of a file into its parts. */
 bool cairn_spool_parse(struct cairn_bytes text, struct cairn_bytes *query, struct cairn_bytes *tenant, struct cairn_bytes *body);
 
 #endif

@@ -1,4 +1,4 @@
-/* suspects.c - the notes of what is being read, and the names that say what may be.
+/* suspects.c - notes of the builds that are being read, and file names that take builds out of use.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/suspects.h"
 
@@ -29,7 +29,7 @@ bool cairn_suspects_has(const char *path)
 	return access(aside, F_OK) == 0;
 }
 
-/* Gives the files of BUILD_ID in FOLDER another ending: one of those above, or none. False where there are none. */
+/* Changes the ending of the files of BUILD_ID in FOLDER from FROM to TO, each one of those above or "". Returns false if there are none. */
 static bool rename_build(const char *folder, const char *build_id, const char *from, const char *to)
 {
 	char path[CAIRN_UPLOAD_PATH], old[CAIRN_UPLOAD_PATH + 16], new[CAIRN_UPLOAD_PATH + 16];
@@ -44,7 +44,7 @@ static bool rename_build(const char *folder, const char *build_id, const char *f
 	return renamed;
 }
 
-/* Takes a build out of use, by a line of a dead collector's note: its folder, build-id, and whether it was a suspect already. */
+/* Takes a build out of use. LINE is from a dead collector's note: the folder, the build-id, and whether it was a suspect already. */
 static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
 {
 	enum { folder_digits = 16 };
@@ -66,7 +66,7 @@ static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
 			   build_id);
 }
 
-/* Looks for notes of collectors that are dead: that of a live one is locked. */
+/* The note of a live collector is locked, so any other note is a dead one's. */
 void cairn_suspects_recover(struct cairn_uploads *uploads)
 {
 	DIR *entries = opendir(uploads->path);
@@ -79,7 +79,7 @@ void cairn_suspects_recover(struct cairn_uploads *uploads)
 		bool is_file = note >= 0 && fstat(note, &status) == 0 && S_ISREG(status.st_mode);
 		ssize_t length = is_file && flock(note, LOCK_EX | LOCK_NB) == 0 ? read(note, text, sizeof text - 1) : -1;
 		if (length >= 0) {
-			text[length] = 0; /* which sscanf looks for */
+			text[length] = 0; /* for sscanf */
 			struct cairn_bytes rest = {text, (size_t)length}, line;
 			while (cairn_text_line(&rest, &line, NULL))
 				take_out(uploads, line);
@@ -101,7 +101,7 @@ void cairn_suspects_begin(struct cairn_uploads *uploads, struct cairn_bytes line
 		 (long long)cairn_clock_wall_ns());
 	suspects->note = open(suspects->note_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (suspects->note >= 0 && flock(suspects->note, LOCK_EX | LOCK_NB) == 0)
-		cairn_descriptor_write_all(suspects->note, &lines); /* else there is no protection, as on a full disk */
+		cairn_descriptor_write_all(suspects->note, &lines); /* if that fails, as on a full disk, there is no protection */
 }
 
 void cairn_suspects_done(struct cairn_uploads *uploads)
@@ -114,7 +114,7 @@ void cairn_suspects_done(struct cairn_uploads *uploads)
 	suspects->note = -1;
 }
 
-/* The first suspect behind AFTER in the folder PATH, one of those by the first two DIGITS. */
+/* The first suspect after AFTER in PATH, the folder of the build-ids that begin with the two DIGITS. */
 static bool find_suspect(const char *path, const char *digits, const char *after, char build_id[CAIRN_UPLOAD_BUILD])
 {
 	DIR *entries = opendir(path);

@@ -1,8 +1,8 @@
 /* suspects.h - builds whose uploaded files may end the collector.
  *
- * Reading a file may end the collector, whatever is done against it. So builds are noted on disk before their files are read, and a
- * collector that starts takes what a dead one has noted out of use: each is a *suspect*, to be tried alone, and one that ends the collector
- * again is refused for good. Their files have these words at the end of their names.
+ * Reading a file may end the collector, whatever precautions it takes. So it notes builds on disk before it reads their files, and a
+ * collector that starts takes the builds that a dead one has noted out of use: each is a *suspect*, to be tried alone, and one that ends
+ * the collector again is *refused* for good. Their files have these words at the end of their names.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_COLLECT_SUSPECTS_H
 #define CAIRN_CMD_COLLECT_SUSPECTS_H
@@ -13,27 +13,31 @@ enum { CAIRN_UPLOAD_PATH = 4096, CAIRN_UPLOAD_BUILD = 129 };
 
 struct cairn_uploads;
 
-/* Of the thread that reads the files. */
+/* Belongs to the thread that reads the files. */
 struct cairn_suspects {
 	_Atomic uint64_t refused; /* builds, since the uploads were opened */
-	int note;                 /* of what it works with; -1 for none */
+	int note;                 /* the file that names the builds being read; -1 for none */
 	char note_path[CAIRN_UPLOAD_PATH];
-	bool trial, tried; /* that is a suspect, and has been read */
+	bool trial, tried; /* a suspect is in use for a trial, and its files have been read */
 };
 
-/* Takes out of use what collectors that are dead have noted. */
+/* Takes the builds that dead collectors have noted out of use. */
 void cairn_suspects_recover(struct cairn_uploads *uploads);
 
-/* Whether the file that would lie at PATH is there, but not in use. */
+/* Whether the file for PATH exists, but was taken out of use. */
 bool cairn_suspects_has(const char *path);
 
-/* Notes on disk that the builds in LINES are being read: "FOLDER BUILD-ID TRIAL". They have been read, and did no harm. */
+/* Notes on disk that the builds in LINES, each "FOLDER BUILD-ID TRIAL", are being read, in place of any note before. */
 void cairn_suspects_begin(struct cairn_uploads *uploads, struct cairn_bytes lines);
+
+/* Removes the note: the builds have been read and did no harm. */
 void cairn_suspects_done(struct cairn_uploads *uploads);
 
-/* Takes the next suspect of TENANT behind BUILD_ID, which is empty at first, into use for a trial: nothing else may be looked for until the
- * trial is over. False where there is none. One that was not read during its trial stays a suspect. */
+/* Takes the first suspect of TENANT after BUILD_ID, which is "" for the first call, into use for a trial, and stores its build-id there.
+ * Until cairn_suspects_end, nothing else may be looked for. Returns false if there is none. */
 bool cairn_suspects_next(struct cairn_uploads *uploads, struct cairn_bytes tenant, char build_id[CAIRN_UPLOAD_BUILD]);
+
+/* Ends the trial of BUILD_ID. It stays a suspect if its files were not read. */
 void cairn_suspects_end(struct cairn_uploads *uploads, struct cairn_bytes tenant, const char *build_id);
 
 #endif

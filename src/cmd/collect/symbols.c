@@ -1,9 +1,11 @@
-/* symbols.c - uploads of programs and debug files: asking first, then piece by piece.
+/* symbols.c - uploads of programs and debug files: the sender asks first, then sends piece by piece.
  *
- * `GET /v1/symbols/SHA256?build_id=...&program=1&detail=2&size=N` says whether a file with that sum is wanted, and how much of it is here.
- * `PUT /v1/symbols/SHA256?size=N&offset=M` brings the next piece, at most CAIRN_UPLOAD_PIECE bytes; where another is the next, the answer
- * is 409 and says which.
+ * `GET /v1/symbols/SHA256?build_id=...&program=1&detail=2&size=N` asks whether a file with that sum is wanted, and how much of it is here.
+ * `PUT /v1/symbols/SHA256?size=N&offset=M` sends the next piece, at most CAIRN_UPLOAD_PIECE bytes; if the upload has to continue at another
+ * offset, the answer is 409 with that offset.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/symbols.h"
+
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/collect/collector.h"
@@ -18,7 +20,7 @@ bool cairn_symbols_is(const struct cairn_request *request)
 	return cairn_bytes_start_with(request->path, prefix);
 }
 
-/* The number that QUERY has under NAME; 0 for none. */
+/* The value of the parameter NAME of QUERY, a number; 0 for none. */
 static uint64_t number_of(struct cairn_bytes query, const char *name)
 {
 	char text[40];
@@ -56,7 +58,7 @@ static void answer(struct cairn_collector *collector, struct cairn_exchange *exc
 	struct cairn_bytes name = cairn_bytes_skip(request->path, sizeof prefix - 1);
 	snprintf(sum, sizeof sum, "%.*s", (int)(name.length < sizeof sum ? name.length : sizeof sum - 1), name.data);
 	if (!cairn_upload_sum_valid(sum)) {
-		cairn_collector_refuse(collector, response, 400, "a file is called by its SHA-256, in 64 hexadecimal digits");
+		cairn_collector_refuse(collector, response, 400, "the path must end with the SHA-256 in 64 hexadecimal digits");
 		return;
 	}
 	if (cairn_request_is(request, "GET")) {
@@ -65,7 +67,7 @@ static void answer(struct cairn_collector *collector, struct cairn_exchange *exc
 						.size = number_of(request->query, "size")};
 		cairn_query_get(request->query, "build_id", file.build_id, sizeof file.build_id);
 		if (!cairn_build_id_valid(file.build_id)) {
-			cairn_collector_refuse(collector, response, 400, "build_id is missing, or is none");
+			cairn_collector_refuse(collector, response, 400, "build_id is missing or invalid");
 			return;
 		}
 		good = cairn_uploads_ask(&collector->uploads, tenant, sum, &file, &state, &error);
@@ -73,7 +75,7 @@ static void answer(struct cairn_collector *collector, struct cairn_exchange *exc
 		good = cairn_uploads_take(&collector->uploads, tenant, sum, number_of(request->query, "size"),
 					  number_of(request->query, "offset"), request->body, &state, &error);
 	} else {
-		cairn_collector_refuse(collector, response, 405, "ask by GET, and send by PUT");
+		cairn_collector_refuse(collector, response, 405, "use GET to ask for a file, and PUT to send it");
 		return;
 	}
 	collector->refused += !good && state.status != 409;
@@ -90,7 +92,7 @@ void *cairn_symbols_run(void *context)
 		answer(collector, exchange, cairn_bytes_of(tenant ? tenant : ""));
 		if (collector->uploads.arrived != before) {
 			pthread_mutex_lock(&collector->lock);
-			pthread_cond_broadcast(&collector->arrived); /* what is stored without names may get some */
+			pthread_cond_broadcast(&collector->arrived); /* stored frames without names may get some now */
 			pthread_mutex_unlock(&collector->lock);
 		}
 		cairn_exchange_finish(exchange);

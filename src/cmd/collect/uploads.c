@@ -1,4 +1,4 @@
-/* uploads.c - drafts that grow, files by build-id, and room for them.
+/* uploads.c - drafts of uploads, complete files by build-id, and the limits on both.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/uploads.h"
 
@@ -25,12 +25,12 @@
 
 enum { longest_path = CAIRN_UPLOAD_PATH, least_counted = 4096 /* bytes: what the smallest file takes on a disk */ };
 static const char drafts_name[] = ".drafts", files_name[] = ".build-id", names_name[] = ".names";
-/* A draft that nobody has added to for so long is given up. */
+/* A draft that has not grown for this long is abandoned. */
 static const int64_t draft_ns = CAIRN_DAY_NS;
 /* A file used within this time is not marked as used again. */
 static const int64_t mark_ns = CAIRN_HOUR_NS;
 
-/* Makes the secret unless it is there. Of several collectors that start at once, one makes it for all. */
+/* Creates the secret if it is missing. Of several collectors that start at once, one creates it for all. */
 static bool make_secret(const char *path, struct cairn_error *error)
 {
 	char draft[longest_path];
@@ -50,7 +50,7 @@ static bool make_secret(const char *path, struct cairn_error *error)
 	return good;
 }
 
-/* Reads the secret, and makes it where it is not there if that is wanted (MAKE). */
+/* Reads the secret; with MAKE, creates it if it is missing. */
 static bool read_secret(struct cairn_uploads *uploads, bool make, struct cairn_error *error)
 {
 	char path[longest_path];
@@ -155,8 +155,7 @@ static int oldest_first(const void *a, const void *b)
 	return (one->used_ns > other->used_ns) - (one->used_ns < other->used_ns);
 }
 
-/* Removes what was not used for longest until NEEDED more bytes fit into FOLDER beside the draft OWN, which stays; and drafts that were
- * given up. */
+/* Removes abandoned drafts from FOLDER, and the least recently used files and drafts until NEEDED more bytes fit; keeps the draft OWN. */
 static bool make_room(struct cairn_uploads *uploads, const char *folder, const char *own, uint64_t needed)
 {
 	struct listing listing = {0};
@@ -201,7 +200,7 @@ static bool fail_disk(struct cairn_upload_state *state, struct cairn_error *erro
 	return cairn_fail_errno(error, "%s", message);
 }
 
-/* Whether a file of SIZE bytes can be taken at all. */
+/* Whether a file of SIZE bytes is within the limits. */
 static bool check_size(const struct cairn_uploads *uploads, uint64_t size, struct cairn_upload_state *state, struct cairn_error *error)
 {
 	char own[24], most[24];
@@ -226,7 +225,7 @@ static bool has_as_good(const char *folder, const struct cairn_build_file *file)
 	struct cairn_build_file there;
 	if (!cairn_uploads_file(folder, file->build_id, file->program, path))
 		return false;
-	if (cairn_suspects_has(path)) /* the same file would do the same again */
+	if (cairn_suspects_has(path)) /* it would end the collector again */
 		return true;
 	return cairn_build_file_read(&there, path, "", NULL) && strcmp(there.build_id, file->build_id) == 0 &&
 	       there.program == file->program && there.detail >= file->detail;
@@ -286,7 +285,7 @@ struct upload {
 	int file; /* the draft, open */
 };
 
-/* The draft is complete: it becomes the file of its build-id, unless a better one is there. */
+/* Turns a complete draft into the file of its build-id, unless there is a better one. */
 static bool adopt(struct cairn_uploads *uploads, const struct upload *upload, struct cairn_upload_state *state, struct cairn_error *error)
 {
 	char path[longest_path], parent[longest_path];
@@ -381,7 +380,7 @@ bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	return good;
 }
 
-/* Marks PATH as used, now and then. False where there is no such file. */
+/* Marks PATH as used, at most once in `mark_ns`. Returns false if there is no such file. */
 static bool use(const char *path)
 {
 	struct stat status;
@@ -427,7 +426,7 @@ void cairn_uploads_find(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	for (size_t i = 0; i < find->symbols_count; i++)
 		symbols[i] = find->symbols[i];
 	symbols[find->symbols_count++] = cairn_arena_text(arena, cairn_bytes_of(folder));
-	struct cairn_map seen = {0}; /* a sender may have any number of modules of one build-id */
+	struct cairn_map seen = {0}; /* a profile may have any number of modules with one build-id */
 	struct cairn_buffer note = cairn_buffer((1 << 16) - 1);
 	for (size_t i = 0; i < profile->module_count; i++) {
 		const char *build_id = cairn_profile_string(profile, profile->modules[i].build_id);

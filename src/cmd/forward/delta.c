@@ -1,4 +1,4 @@
-/* delta.c - counts by stack, subtracted.
+/* delta.c - subtracts the counts of two snapshots, stack by stack.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/delta.h"
 
@@ -10,7 +10,7 @@
 
 enum { items_most = 4 << 20 }; /* 96 MiB */
 
-/* A place by what it is, not by where it was loaded. */
+/* Hashes a location by module and offset, or by name, so that it is the same wherever the module is loaded. */
 static uint64_t hash_location(const struct cairn_profile *profile, const struct cairn_location *location)
 {
 	const struct cairn_module *module = cairn_profile_module(profile, location);
@@ -47,7 +47,7 @@ static int by_stack(const void *a, const void *b)
 	return (one->stack > other->stack) - (one->stack < other->stack);
 }
 
-/* The counts of PROFILE; HASHES gets the stack of each sample. */
+/* The counts of PROFILE by stack; stores the hash of each sample's stack in HASHES. */
 static struct cairn_count_list count_all(const struct cairn_profile *profile, uint64_t instance, uint64_t *hashes)
 {
 	uint32_t objects = cairn_profile_find_value(profile, "alloc_objects"), bytes = cairn_profile_find_value(profile, "alloc_space");
@@ -95,7 +95,7 @@ static void *copy(struct cairn_arena *arena, const void *data, size_t count, siz
 	return data ? memcpy(cairn_arena_zero(arena, count + 1, size), data, count * size) : NULL;
 }
 
-/* OUT is PROFILE with samples of its own, in ARENA. */
+/* Makes OUT a copy of PROFILE with its own samples, in ARENA. */
 static void copy_samples(const struct cairn_profile *profile, struct cairn_arena *arena, struct cairn_profile *out)
 {
 	*out = *profile;
@@ -114,7 +114,7 @@ static bool has_value(const struct cairn_profile *profile, size_t sample)
 	return any;
 }
 
-/* How much of one kind was allocated since; the count of a stack is an estimate and may go down a little. */
+/* The increase of a count; 0 if it decreased: counts are estimates, and may decrease a little. */
 static double since(double now, double before)
 {
 	return now > before ? now - before : 0;
@@ -132,7 +132,7 @@ bool cairn_deltas_make(struct cairn_deltas *deltas, uint64_t instance, const str
 	free(deltas->pending.items);
 	deltas->pending = count_all(profile, instance, hashes);
 	const struct cairn_count_list *before = last && deltas->pending.bytes >= last->bytes ? last : NULL;
-	struct cairn_map seen = {0}; /* stacks: what several samples have is given to the first of them */
+	struct cairn_map seen = {0}; /* stacks: if several samples have the same, the first gets its whole increase */
 	copy_samples(profile, arena, out);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		double *values = out->values + i * out->value_count;
@@ -146,7 +146,7 @@ bool cairn_deltas_make(struct cairn_deltas *deltas, uint64_t instance, const str
 			values[bytes] = counts ? since(now->bytes, then ? then->bytes : 0) : 0;
 		keep[i] = has_value(out, i);
 	}
-	/* What went down comes up again, and was sent before. */
+	/* A count that decreased is kept at its old value: when it rises again, that part was sent before. */
 	for (size_t i = 0; i < deltas->pending.count; i++) {
 		struct cairn_counted *now = &deltas->pending.items[i];
 		const struct cairn_counted *then = find_stack(before, now->stack);

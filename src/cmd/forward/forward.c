@@ -1,4 +1,4 @@
-/* forward.c - a receiver, its headers, and what it answers.
+/* forward.c - one receiver: its address and headers, the requests to it, and its answers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/forward.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one profile, which are Pyroscope's own; others take more, but not without end. */
+/* Limits of one profile: Pyroscope's own. Other receivers take more, but have limits too. */
 enum { samples_most = 16000, bytes_most = 4 << 20 };
 enum { headers_most = 16, answer_most = 1 << 16, connect_ms = 5000, silence_ms = 10000, total_ms = 30000 };
 
@@ -26,7 +26,7 @@ struct cairn_forward {
 	struct cairn_arena arena;
 	const char *headers[headers_most];
 	size_t header_count;
-	bool names_tenant; /* a header says X-Scope-OrgID */
+	bool names_tenant; /* X-Scope-OrgID is among the headers */
 	struct cairn_deltas deltas;
 };
 
@@ -45,7 +45,7 @@ bool cairn_forward_is(const char *name)
 	return receiver_of(name) != NULL;
 }
 
-/* One line for all receivers or, behind the name of a kind and a blank, for that kind. False for what is no header. */
+/* Reads a header line: for all receivers or, after the name of a kind and a blank, for that kind. Returns false if it is not a header. */
 static bool read_header(struct cairn_forward *forward, struct cairn_bytes line)
 {
 	for (size_t i = 0; i < cairn_receiver_count; i++) {
@@ -109,7 +109,7 @@ struct cairn_forward *cairn_forward_open(const char *name, const char *headers, 
 	forward->receiver = receiver;
 	forward->url = cairn_buffer(8000);
 	cairn_buffer_append(&forward->url, url, length);
-	/* Who knows the whole address may give it. */
+	/* The user may give the complete address. */
 	if (!cairn_bytes_end_with(cairn_buffer_bytes(&forward->url), receiver->path))
 		cairn_buffer_text(&forward->url, receiver->path);
 	cairn_buffer_byte(&forward->url, 0);
@@ -134,7 +134,7 @@ const char *cairn_forward_kind(const struct cairn_forward *forward)
 	return forward->receiver->name;
 }
 
-/* Calls the values of OUT as the receiver does; their names become strings of PROFILE. */
+/* Gives the values of PROFILE the names that the receiver uses. */
 static void rename_values(const struct cairn_receiver *receiver, struct cairn_profile *profile, struct cairn_arena *arena)
 {
 	for (uint32_t i = 0; i < profile->value_count; i++) {
@@ -204,7 +204,7 @@ void cairn_forward_settle(struct cairn_forward *forward)
 	cairn_deltas_settle(&forward->deltas);
 }
 
-/* What may change: the receiver is away, busy, or set up wrongly. */
+/* Whether a later attempt may succeed: the receiver is down, busy or misconfigured. */
 static bool is_passing(int status)
 {
 	return status >= 500 || status == 401 || status == 403 || status == 404 || status == 408 || status == 429;

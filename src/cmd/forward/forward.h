@@ -1,8 +1,8 @@
 /* forward.h - sending snapshots on to another system: Pyroscope, an OpenTelemetry Collector, Parca or Coroot.
  *
- * A snapshot becomes a *request*, all that is to be sent, in one step; sending it is another, which may be repeated. What was allocated is
- * counted from one request of a process to the next (delta.h), for the receivers that add up: a request that is done with, sent or not, is
- * settled. One thread makes requests; sending is for any.
+ * A snapshot becomes a *request*, all that is to be sent, in one step; sending it is a second step, which may be repeated. For receivers
+ * that add up, allocations are counted from one request of a process to the next (delta.h), so each request must be settled once it is done
+ * with, sent or not. One thread makes requests; any thread may send them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FORWARD_FORWARD_H
 #define CAIRN_CMD_FORWARD_FORWARD_H
@@ -16,8 +16,8 @@ struct cairn_forward;
 /* Whether NAME is a receiver, KIND:URL with a known kind. */
 bool cairn_forward_is(const char *name);
 
-/* The receiver NAME. HEADERS is a file of header lines to be sent along, or NULL for those in CAIRN_FORWARD_HEADERS; a line that begins
- * with a kind and a blank is for that kind only. NULL, with a sentence, where an argument is wrong. */
+/* Opens the receiver NAME. HEADERS is a file of header lines to send along, or NULL for those in CAIRN_FORWARD_HEADERS; a line that begins
+ * with a kind and a blank is for that kind only. Returns NULL if an argument is wrong. */
 struct cairn_forward *cairn_forward_open(const char *name, const char *headers, struct cairn_error *error);
 void cairn_forward_close(struct cairn_forward *forward);
 
@@ -32,18 +32,18 @@ struct cairn_forward_request {
 	const char *encoding;       /* the same; NULL for none */
 };
 
-/* Makes a request of SNAPSHOT, whose PROFILE has names, and may get further strings. False, without a sentence, where this snapshot of the
- * process, or a later one, was settled before; with one where it cannot be sent at all. */
+/* Makes a request of SNAPSHOT. Its PROFILE has names, and may get further strings. Returns false with an empty message if this snapshot of
+ * the process, or a later one, was settled before, and with a message if it cannot be sent at all. */
 bool cairn_forward_prepare(struct cairn_forward *forward, struct cairn_profile *profile, const struct cairn_store_snapshot *snapshot,
 			   struct cairn_forward_request *request, struct cairn_error *error);
 
-/* The last request that was made is done with. */
+/* Settles the last request that was made: it was sent or given up. */
 void cairn_forward_settle(struct cairn_forward *forward);
 
 enum cairn_forwarded {
-	CAIRN_FORWARDED,        /* it was taken */
-	CAIRN_FORWARD_REFUSED,  /* it will never be, with a sentence */
-	CAIRN_FORWARD_AWAY,     /* it may be later, with a sentence */
+	CAIRN_FORWARDED,        /* the receiver took it */
+	CAIRN_FORWARD_REFUSED,  /* it will never take it, with a message */
+	CAIRN_FORWARD_AWAY,     /* it may take it later, with a message */
 };
 enum cairn_forwarded cairn_forward_send(const struct cairn_forward *forward, const struct cairn_forward_request *request,
 					struct cairn_error *error);

@@ -1,4 +1,4 @@
-/* label.c - names and values that every receiver takes.
+/* label.c - cleans labels so that every receiver accepts them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/label.h"
 
@@ -9,7 +9,7 @@
 
 enum { text_most = 1024 };
 
-/* VALUE with what is no UTF-8 replaced, and cut to what receivers take. */
+/* VALUE with invalid UTF-8 replaced, and cut to the length that receivers accept. */
 static const char *clean_value(struct cairn_bytes value, struct cairn_arena *arena)
 {
 	char *out = cairn_arena_alloc(arena, text_most + 1);
@@ -62,7 +62,7 @@ static bool is_taken(const struct cairn_forward_labels *labels, const char *name
 void cairn_forward_labels_read(struct cairn_forward_labels *labels, const struct cairn_store_snapshot *snapshot, const char *const *taken,
 			       struct cairn_arena *arena)
 {
-	enum { own_most = 8 }; /* those that are added in front */
+	enum { own_most = 8 }; /* room for those that cairn_forward_labels_add adds */
 	struct cairn_bytes rest = snapshot->labels;
 	while (rest.length > 0 && labels->count < CAIRN_FORWARD_LABELS - own_most) {
 		const char *end = memchr(rest.data, '&', rest.length);

@@ -15,12 +15,12 @@ struct cairn_forward_labels {
 	size_t count;
 };
 
-/* The labels that senders gave, with names that Prometheus would take ([a-zA-Z_][a-zA-Z0-9_]*), each once, and none that begins with two
- * underscores. Those in TAKEN, which ends with NULL, are left out. */
+/* Reads the labels that the sender of SNAPSHOT gave. Names are made valid for Prometheus ([a-zA-Z_][a-zA-Z0-9_]*), unique, and do not begin
+ * with two underscores. Leaves out the names in TAKEN, which ends with NULL. */
 void cairn_forward_labels_read(struct cairn_forward_labels *labels, const struct cairn_store_snapshot *snapshot, const char *const *taken,
 			       struct cairn_arena *arena);
 
-/* Adds one more in front of those that were read, unless VALUE is empty. */
+/* Adds a label in front of those that were read, unless VALUE is empty. */
 void cairn_forward_labels_add(struct cairn_forward_labels *labels, const char *name, struct cairn_bytes value, struct cairn_arena *arena);
 
 #endif

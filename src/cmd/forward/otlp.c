@@ -1,4 +1,4 @@
-/* otlp.c - the tables of pprof as those of OTLP.
+/* otlp.c - translates the tables of pprof to those of OTLP.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/otlp.h"
 
@@ -64,24 +64,24 @@ static const char build_id_key[] = "process.executable.build_id.gnu";
 
 struct translation {
 	struct cairn_buffer dictionary, profiles;
-	struct cairn_buffer message, inner; /* being put together */
-	struct cairn_bytes types[CAIRN_VALUES_MAX]; /* ValueType, which is the same in both */
+	struct cairn_buffer message, inner; /* under construction */
+	struct cairn_bytes types[CAIRN_VALUES_MAX]; /* ValueType, which is the same message in both formats */
 	bool allocated[CAIRN_VALUES_MAX];
 	size_t type_count;
 	struct cairn_bytes period_type;
 	uint64_t period, time_ns;
-	struct cairn_bytes *strings; /* all of pprof's */
+	struct cairn_bytes *strings; /* pprof's string table */
 	size_t string_count, string_capacity;
 	uint64_t attributes; /* rows so far */
 };
 
-/* Tables begin with a row that stands for nothing. */
+/* Every table begins with an empty row, which stands for "none". */
 static void begin_tables(struct translation *to)
 {
 	static const char zeroes[16];
 	for (unsigned table = DICTIONARY_MAPPINGS; table <= DICTIONARY_STACKS; table++) {
 		if (table == DICTIONARY_STRINGS)
-			continue; /* pprof's begin with an empty one, too */
+			continue; /* pprof's string table begins with an empty string, too */
 		if (table == DICTIONARY_LINKS) {
 			cairn_protobuf_bytes(&to->message, 1, (struct cairn_bytes){zeroes, 16});
 			cairn_protobuf_bytes(&to->message, 2, (struct cairn_bytes){zeroes, 8});
@@ -91,7 +91,7 @@ static void begin_tables(struct translation *to)
 	to->attributes = 1;
 }
 
-/* Reads what is needed before samples are met. */
+/* Reads what the samples need: types, strings and the like. */
 static void read_head(struct translation *to, struct cairn_bytes pprof)
 {
 	struct cairn_cursor in = cairn_cursor(pprof);
@@ -120,12 +120,12 @@ static void read_head(struct translation *to, struct cairn_bytes pprof)
 	}
 }
 
-/* The row of the attribute with the build-id that is string NUMBER. */
+/* Adds an attribute for the build-id that is string NUMBER, and returns its row. */
 static uint64_t add_build_id(struct translation *to, uint64_t number)
 {
 	struct cairn_bytes text = number < to->string_count ? to->strings[number] : (struct cairn_bytes){"", 0};
 	struct cairn_buffer row = cairn_buffer(SIZE_MAX);
-	cairn_protobuf_number(&row, ATTRIBUTE_KEY, to->string_count); /* the key is the string behind pprof's */
+	cairn_protobuf_number(&row, ATTRIBUTE_KEY, to->string_count); /* the key is the string after pprof's */
 	cairn_protobuf_bytes(&to->inner, ANY_TEXT, text);
 	cairn_protobuf_message(&row, ATTRIBUTE_VALUE, &to->inner);
 	cairn_protobuf_message(&to->dictionary, DICTIONARY_ATTRIBUTES, &row);
@@ -154,7 +154,7 @@ static void add_mapping(struct translation *to, struct cairn_bytes mapping)
 	cairn_protobuf_message(&to->dictionary, DICTIONARY_MAPPINGS, &to->message);
 }
 
-/* A line has the same fields in both. */
+/* The message Line has the same fields in both formats. */
 static void add_location(struct translation *to, struct cairn_bytes location)
 {
 	struct cairn_cursor in = cairn_cursor(location);
@@ -184,7 +184,8 @@ static void add_function(struct translation *to, struct cairn_bytes function)
 	cairn_protobuf_message(&to->dictionary, DICTIONARY_FUNCTIONS, &to->message);
 }
 
-/* The tables, in any order but that of their rows. The stack of each sample is a row: writers merge samples with the same stack. */
+/* Adds the rows of all tables; only the order within a table matters. Each sample adds a stack: the writer of the pprof profile has merged
+ * samples with the same stack. */
 static void add_tables(struct translation *to, struct cairn_bytes pprof)
 {
 	struct cairn_cursor in = cairn_cursor(pprof);
@@ -223,7 +224,7 @@ static uint64_t value_of(struct cairn_bytes sample, size_t column)
 	return 0;
 }
 
-/* The profile of one value: the samples that have some of it. */
+/* Adds the profile of one value, with the samples for which it is not 0. */
 static void add_profile(struct translation *to, struct cairn_bytes pprof, size_t column, int64_t since_ns)
 {
 	struct cairn_buffer profile = cairn_buffer(SIZE_MAX);
@@ -275,7 +276,7 @@ void cairn_otlp_write(struct cairn_bytes pprof, const struct cairn_forward_label
 	cairn_protobuf_bytes(&to.message, SCOPE_NAME, cairn_bytes_of("cairn"));
 	cairn_protobuf_bytes(&to.message, SCOPE_VERSION, cairn_bytes_of(CAIRN_VERSION));
 	cairn_protobuf_message(&scopes, SCOPES_SCOPE, &to.message);
-	/* What is shown first comes first: live bytes, which are the last in pprof. */
+	/* Receivers show the first profile by default: live bytes, which are last in pprof. */
 	for (size_t column = to.type_count; column-- > 0;)
 		add_profile(&to, pprof, column, since_ns);
 	cairn_buffer_append(&scopes, to.profiles.data, to.profiles.length);

@@ -9,8 +9,8 @@
 #include "base/buffer.h"
 #include "cmd/forward/label.h"
 
-/* Appends an ExportProfilesServiceRequest with what PPROF has, one profile for each of its values; PPROF is what cairn_pprof_write wrote.
- * RESOURCE describes the process, PID too unless it is 0. Allocations are those since SINCE_NS, none where that is 0. */
+/* Appends an ExportProfilesServiceRequest with one profile for each value of PPROF, which cairn_pprof_write has written. RESOURCE and,
+ * unless it is 0, PID describe the process. Allocations are those since SINCE_NS; if that is 0, there are none. */
 void cairn_otlp_write(struct cairn_bytes pprof, const struct cairn_forward_labels *resource, uint64_t pid, int64_t since_ns,
 		      struct cairn_buffer *out);
 

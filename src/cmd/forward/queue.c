@@ -1,4 +1,4 @@
-/* queue.c - a ring of requests and a thread, for each receiver.
+/* queue.c - a ring of requests and a thread for each receiver.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/queue.h"
 
@@ -24,7 +24,7 @@ struct queue {
 	struct cairn_forward_request waiting[waiting_most];
 	size_t first, count, bytes;
 	bool closing;
-	int64_t end_ns; /* of closing */
+	int64_t end_ns; /* when closing stops sending */
 	_Atomic uint64_t sent, refused, lost;
 };
 
@@ -33,7 +33,7 @@ struct cairn_forward_queues {
 	struct queue *items[CAIRN_OPTION_LIST_MAX];
 };
 
-/* Takes the first off. The lock is held. */
+/* Removes and returns the first request. The caller holds the lock. */
 static struct cairn_forward_request take_first(struct queue *queue)
 {
 	struct cairn_forward_request request = queue->waiting[queue->first];
@@ -43,7 +43,7 @@ static struct cairn_forward_request take_first(struct queue *queue)
 	return request;
 }
 
-/* Waits until there is something to send, which *REQUEST then is. False at the end. */
+/* Waits for a request and stores it in *REQUEST. Returns false at the end. */
 static bool next_request(struct queue *queue, struct cairn_forward_request *request)
 {
 	pthread_mutex_lock(&queue->lock);
@@ -56,7 +56,7 @@ static bool next_request(struct queue *queue, struct cairn_forward_request *requ
 	return more;
 }
 
-/* False when it is over. */
+/* Waits MILLISECONDS; returns false if the queue is closed meanwhile. */
 static bool pause_for(struct queue *queue, unsigned milliseconds)
 {
 	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
@@ -74,7 +74,7 @@ static void *run(void *context)
 	const char *kind = cairn_forward_kind(queue->forward);
 	struct cairn_forward_request request;
 	unsigned pause = 0;
-	bool refused = false; /* which is said once */
+	bool refused = false; /* reported once */
 	while (next_request(queue, &request)) {
 		struct cairn_error error;
 		enum cairn_forwarded result;
@@ -146,7 +146,7 @@ struct cairn_forward_queues *cairn_forward_queues_open(const struct cairn_option
 	return queues;
 }
 
-/* Puts REQUEST behind the others, of which the oldest make way. */
+/* Adds REQUEST at the end; drops the oldest requests if there is no room. */
 static void enqueue(struct queue *queue, struct cairn_forward_request *request)
 {
 	pthread_mutex_lock(&queue->lock);

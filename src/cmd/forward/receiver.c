@@ -1,7 +1,7 @@
-/* receiver.c - one request for each kind of receiver.
+/* receiver.c - the request for each kind of receiver.
  *
- * Pyroscope: push.v1.PusherService/Push, in protobuf. OpenTelemetry: OTLP over HTTP. Parca: WriteRaw by its gateway, in JSON. Coroot: what
- * its own agent for the cluster sends, with the names of values that its page knows.
+ * Pyroscope: push.v1.PusherService/Push, in protobuf. OpenTelemetry: OTLP over HTTP. Parca: WriteRaw through its gateway, in JSON. Coroot:
+ * the request of its own cluster agent, with the value names that its page knows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/forward/receiver.h"
 
@@ -19,7 +19,7 @@
 
 static const char protobuf[] = "Content-Type: application/x-protobuf";
 
-/* HOST:PID, as `cairn fleet` calls an instance. */
+/* HOST:PID, the name that `cairn fleet` uses for an instance. */
 static struct cairn_bytes instance_name(const struct cairn_forward_item *item)
 {
 	const struct cairn_store_snapshot *snapshot = item->snapshot;
@@ -29,7 +29,7 @@ static struct cairn_bytes instance_name(const struct cairn_forward_item *item)
 						 (unsigned long long)snapshot->profile->process_id));
 }
 
-/* What every receiver gets: the snapshot's own labels except for TAKEN, its tenant, version and instance. */
+/* The labels for every receiver: the snapshot's own except for TAKEN, and its tenant, version and instance. */
 static struct cairn_forward_labels common_labels(const struct cairn_forward_item *item, const char *const *taken)
 {
 	struct cairn_forward_labels labels = {0};
@@ -40,7 +40,7 @@ static struct cairn_forward_labels common_labels(const struct cairn_forward_item
 	return labels;
 }
 
-/* The labels of Pyroscope and Parca: the names are those that `cairn collect` understands. */
+/* The labels for Pyroscope and Parca, with names that `cairn collect` understands. */
 static struct cairn_forward_labels series_labels(const struct cairn_forward_item *item)
 {
 	static const char *const taken[] = {"service_name", "version", "host", "instance", "tenant", NULL};
@@ -52,7 +52,7 @@ static struct cairn_forward_labels series_labels(const struct cairn_forward_item
 	return labels;
 }
 
-/* The number of a profile, the same for the same snapshot, in the form of a UUID. */
+/* An ID in the form of a UUID, the same whenever it is made of the same snapshot. */
 static const char *identify(const struct cairn_forward_item *item)
 {
 	uint64_t one = cairn_store_id_number(item->instance, (uint64_t)item->profile->time_ns), other = cairn_store_id_number(one, 6);
@@ -143,7 +143,7 @@ static void write_coroot(const struct cairn_forward_item *item, struct cairn_for
 	static const char *const taken[] = {"tenant", NULL};
 	struct cairn_forward_labels labels = common_labels(item, taken);
 	cairn_forward_labels_add(&labels, "service.name", item->snapshot->service, item->arena);
-	request->url.length--; /* its terminator */
+	request->url.length--; /* without the terminator */
 	for (size_t i = 0; i < labels.count; i++) {
 		cairn_buffer_byte(&request->url, i ? '&' : '?');
 		cairn_url_name(&request->url, labels.items[i].name);

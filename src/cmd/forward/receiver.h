@@ -1,4 +1,4 @@
-/* receiver.h - the systems that snapshots can be sent on to, and what each of them takes.
+/* receiver.h - the systems that snapshots can be sent on to, and the form of their requests.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FORWARD_RECEIVER_H
 #define CAIRN_CMD_FORWARD_RECEIVER_H
@@ -6,23 +6,23 @@
 #include "base/arena.h"
 #include "cmd/forward/forward.h"
 
-/* A snapshot on its way. */
+/* A snapshot that is being sent on. */
 struct cairn_forward_item {
 	const struct cairn_store_snapshot *snapshot;
-	const struct cairn_profile *profile; /* as the receiver wants it */
+	const struct cairn_profile *profile; /* with the receiver's value names and allocations */
 	uint64_t instance;
-	int64_t since_ns;         /* when the last one of its process was taken; 0 for the first */
+	int64_t since_ns;         /* the time of the previous snapshot of the process; 0 for the first */
 	struct cairn_bytes pprof; /* the profile, not compressed */
-	struct cairn_bytes packed; /* the same, by gzip */
+	struct cairn_bytes packed; /* the same, compressed with gzip */
 	struct cairn_arena *arena;
 };
 
 struct cairn_receiver {
 	const char *name;
-	const char *path; /* behind the address that the user gave */
-	bool deltas;      /* it adds up what it is sent, so that allocations have to be those since the last time */
-	const char *type_prefix; /* of the names of values, which then end with their unit; NULL for names as they are */
-	/* Fills in what is left of REQUEST, whose URL is complete but for a query. */
+	const char *path; /* appended to the address that the user gave */
+	bool deltas;      /* it adds up profiles, so that allocations must be those since the last one */
+	const char *type_prefix; /* of value names, which then also end with their unit; NULL to keep the names */
+	/* Fills in the rest of REQUEST, whose URL is complete except for a query. */
 	void (*write)(const struct cairn_forward_item *item, struct cairn_forward_request *request);
 };
 

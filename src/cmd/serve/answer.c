@@ -15,7 +15,7 @@ static double next_in(const struct cairn_serve_process *process)
 	return process->next_ns ? fmax(0, (double)(process->next_ns - cairn_clock_ns()) / 1e9) : -1;
 }
 
-/* The verdict, and while that is still to come, how long it takes. */
+/* The sentence of the verdict; until there is one, how long it will take. */
 static void put_sentence(struct cairn_json *json, const struct cairn_serve_process *process)
 {
 	char text[sizeof process->verdict.sentence + sizeof process->why + 200];
@@ -96,8 +96,8 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	cairn_json_close(json, '}');
 }
 
-/* Sums of a store come before instances. Who reaches a limit first comes first; then who grows, then who weighs most; who has ended comes
- * last. */
+/* Sums of a store come before everything else, and processes that have ended come last. The soonest to reach its limit comes first, then
+ * the one with the most resident memory. */
 static int by_urgency(const void *a, const void *b)
 {
 	const struct cairn_serve_process *left = *(struct cairn_serve_process *const *)a, *right = *(struct cairn_serve_process *const *)b;
@@ -149,7 +149,7 @@ static void put_mark(struct cairn_json *json, int64_t time, const char *kind, co
 	cairn_json_close(json, '}');
 }
 
-/* Dumps that were written for a reason, restarts, other builds, and ends. */
+/* Marks for dumps with a reason, restarts, changes of the build, and exits. */
 static void put_marks(struct cairn_json *json, const struct cairn_serve_process *process, int64_t since)
 {
 	cairn_json_open(json, "marks", '[');
@@ -175,7 +175,7 @@ static void put_marks(struct cairn_json *json, const struct cairn_serve_process 
 	cairn_json_close(json, ']');
 }
 
-/* Each life of the program, the newest first: from which dump to which, and how it ended. */
+/* The runs of the program, the newest first: its first and last dump, and how it ended. */
 static void put_runs(struct cairn_json *json, const struct cairn_serve_process *process)
 {
 	enum { most = 200 };

@@ -1,4 +1,4 @@
-/* archive.c - adding dumps, letting go of old ones, and making profiles and series of what is there.
+/* archive.c - adds dumps, drops old ones, and makes profiles and series of them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/archive.h"
 
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rows of points that are gone stay in the sum until they are that many times those in use, and more than so many. */
+/* The sum is rebuilt once it has at least `stale_least` rows and `stale_times` as many as are in use: rows of dropped points stay until
+ * then. */
 enum { stale_times = 4,
        stale_least = 20000,
        thin_least = 8 };
@@ -64,7 +65,7 @@ void cairn_archive_close(struct cairn_archive *archive)
 	*archive = (struct cairn_archive){0};
 }
 
-/* Dumps of one process have the same values, also where one of them says less than the others: one of nothing, or without its section. */
+/* Adds missing values, since all dumps of an archive must have the same: an empty dump, or one without a section, has fewer. */
 static void complete_values(struct cairn_profile *part)
 {
 	static const char *const types[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"},
@@ -132,7 +133,7 @@ static struct cairn_archive_point describe(const struct cairn_profile *part, str
 	return point;
 }
 
-/* Which value of PART each value of the sum is. False where one is missing. */
+/* Finds the value of PART for each value of the sum. Returns false if one is missing. */
 static bool find_columns(const struct cairn_profile *sum, const struct cairn_profile *part, uint32_t *columns)
 {
 	for (uint32_t v = 0; v < sum->value_count; v++) {
@@ -174,7 +175,7 @@ static void fill_point(struct cairn_archive_point *point, const struct cairn_arc
 	}
 }
 
-/* Adds the values of POINT, of which a row has WIDTH, to SUMS. */
+/* Adds the values of POINT to SUMS, whose rows have WIDTH values. */
 static void add_point(const struct cairn_archive_point *point, size_t width, double *sums)
 {
 	const double *value = point->values;
@@ -195,7 +196,7 @@ static size_t rows_in_use(const struct cairn_archive *archive, bool *used)
 	return count;
 }
 
-/* Puts the rows that points still have into a new sum. A process that keeps coming up with new stacks would fill the memory else. */
+/* Rebuilds the sum with the rows that points still use: otherwise a process that keeps having new stacks would fill the memory. */
 static void renew(struct cairn_archive *archive)
 {
 	size_t rows = archive->sum.sample_count, kept = 0;
@@ -224,7 +225,7 @@ static void renew(struct cairn_archive *archive)
 	free(place);
 }
 
-/* The oldest and the newest stay, and how a process ended. */
+/* Drops points that are too old or take too much memory, but keeps the oldest of the rest, the newest, and last moments. */
 static void thin(struct cairn_archive *archive)
 {
 	int64_t oldest = archive->keep_ns ? archive->points[archive->count - 1].id - archive->keep_ns / CAIRN_MILLISECOND_NS : INT64_MIN;
@@ -237,7 +238,7 @@ static void thin(struct cairn_archive *archive)
 				drop_point(archive, at);
 		if (archive->count == before)
 			break;
-		archive->epoch++; /* who has the points knows them by their ids */
+		archive->epoch++; /* clients know points by their ids */
 	}
 	renew(archive);
 }
@@ -256,7 +257,7 @@ const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archiv
 	}
 	if (!cairn_combine_add(&archive->combine, part, 1, error) || !find_columns(&archive->sum, part, columns))
 		return NULL;
-	archive->sum.thread_count = archive->sum.comment_count = 0; /* of every dump again, and not needed */
+	archive->sum.thread_count = archive->sum.comment_count = 0; /* each dump adds its own; they are not needed */
 	if (archive->sum.location_count > archive->named)
 		cairn_source_name(&archive->sum, &archive->source);
 	archive->named = archive->sum.location_count;
@@ -266,7 +267,7 @@ const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archiv
 	while (at > 0 && archive->points[at - 1].id > point.id)
 		at--;
 	if (at < archive->count)
-		archive->epoch++; /* who asks only for what is newer would never see it */
+		archive->epoch++; /* clients that ask only for newer points would never see it */
 	cairn_array_room(archive->points, archive->count, archive->capacity);
 	memmove(archive->points + at + 1, archive->points + at, (archive->count++ - at) * sizeof *archive->points);
 	archive->points[at] = point;
@@ -320,7 +321,7 @@ void cairn_archive_profile_free(struct cairn_profile *profile)
 	*profile = (struct cairn_profile){0};
 }
 
-/* Cells by row, then by point: those of a row beside each other. */
+/* Sorts cells by row, then by point. */
 static void sort_cells(struct cairn_series *series, const struct cairn_archive_point *const *points)
 {
 	size_t rows = series->profile.sample_count;
@@ -349,7 +350,7 @@ void cairn_archive_series(const struct cairn_archive *archive, size_t most, stru
 	series->point_count = count;
 	series->knows_errors = cairn_profile_knows_errors(&archive->sum, archive->sum.default_value);
 	for (size_t i = 0; i < count; i++) {
-		/* The newest is always among them. */
+		/* Always includes the newest. */
 		const struct cairn_archive_point *point = points[i] =
 			&archive->points[count == 1 ? archive->count - 1 : i * (archive->count - 1) / (count - 1)];
 		series->points[i] = (struct cairn_series_point){

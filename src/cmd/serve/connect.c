@@ -1,4 +1,4 @@
-/* connect.c - fields to and from bytes.
+/* connect.c - reads and writes fields.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/connect.h"
 
@@ -68,7 +68,7 @@ static void read_json(struct cairn_json_value message, const struct cairn_connec
 			value = cairn_json_find(message, fields->proto_name);
 		if (value.kind == CAIRN_JSON_NONE || value.kind == CAIRN_JSON_NULL)
 			continue;
-		if (fields->kind == CAIRN_CONNECT_WHOLE) /* a number, or a text that is one */
+		if (fields->kind == CAIRN_CONNECT_WHOLE) /* a number, or a text that contains one */
 			*(int64_t *)(void *)at = strtoll(json_text(value, arena).data, NULL, 10);
 		else if (fields->kind == CAIRN_CONNECT_REAL)
 			*(double *)(void *)at = strtod(json_text(value, arena).data, NULL);
@@ -86,10 +86,10 @@ bool cairn_connect_read(struct cairn_bytes message, bool binary, const struct ca
 			struct cairn_arena *arena, struct cairn_error *error)
 {
 	if (binary)
-		return read_binary(message, fields, values, arena) || cairn_fail_usage(error, "this is no message of that kind");
+		return read_binary(message, fields, values, arena) || cairn_fail_usage(error, "the body is not a message of this method");
 	struct cairn_json_value value = cairn_json_value(message);
 	if (value.kind != CAIRN_JSON_OBJECT)
-		return cairn_fail_usage(error, "this is no JSON object");
+		return cairn_fail_usage(error, "the body is not a JSON object");
 	read_json(value, fields, values, arena);
 	return true;
 }

@@ -1,11 +1,11 @@
-/* follow.c - the thread that asks one target for snapshots: at its own pace, through stops, deaths and restarts.
+/* follow.c - the thread that asks one target for snapshots, and follows it through stops, exits and restarts.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/condition.h"
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/route.h"
 #include "cmd/service.h"
 #include "process/clock.h"
 
@@ -15,14 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A snapshot takes at most one part in so many of the time while somebody looks, and while nobody does. */
+/* Snapshots take at most 1/20 of the time while a page is open, and 1/60 otherwise. */
 enum { watched_share = 20,
        alone_share = 60,
        patience_ms = 20000 };
 static const int64_t retry_ns = CAIRN_SECOND_NS;
 
-/* Waits until UNTIL on the clock that never goes back, until a snapshot is wanted, or the end. Where BEGAN is not 0, a snapshot that was
- * begun then has cost COST_NS, and the wait ends sooner when somebody begins to look. */
+/* Waits until UNTIL on the monotonic clock, or until a snapshot is wanted or the server stops. If BEGAN is not 0, it replaces UNTIL: a
+ * snapshot that began then cost COST_NS, and the wait becomes shorter when a page is opened. */
 static void wait_until(struct cairn_serve_process *process, int64_t until, int64_t began, int64_t cost_ns)
 {
 	struct cairn_serve *serve = process->serve;
@@ -41,7 +41,7 @@ static void wait_until(struct cairn_serve_process *process, int64_t until, int64
 	pthread_mutex_unlock(&serve->lock);
 }
 
-/* The letter of the process's state in /proc/PID/stat; 0 when it cannot be read. */
+/* The letter of the process's state in /proc/PID/stat; 0 if that cannot be read. */
 static char state_of(int pid)
 {
 	char path[32];
@@ -87,7 +87,7 @@ static bool keep_dump(struct cairn_serve_process *process, struct cairn_bytes du
 	return cairn_serve_process_dump(process, dump, name, error);
 }
 
-/* It has ended: its last moment, as far as there is one, is the last dump. */
+/* Ends following a process that has ended. Its last dump is that of its last moment, if there is one. */
 static void take_leave(struct cairn_serve_process *process)
 {
 	struct cairn_error error;
@@ -173,7 +173,7 @@ static void take_status(struct cairn_serve_process *process, struct cairn_buffer
 	cairn_serve_process_state(process, strcmp(text, "true") == 0 ? CAIRN_SERVE_SAMPLING : CAIRN_SERVE_PAUSED, why);
 }
 
-/* One look: the state, and a snapshot. False where there was none. */
+/* Updates the state and takes a snapshot. Returns false if there is none. */
 static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 {
 	struct cairn_buffer body = {0};
@@ -208,8 +208,8 @@ static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 	return good;
 }
 
-/* What one look costs: time of the service and of this thread's processor, not the time that either waits; of the last two the less, since
- * a machine that was busy for a moment says nothing about the cost. */
+/* What one snapshot costs: its time in the service and the CPU time of this thread, not the time that either waits. Returns the lower of
+ * the last two costs, since the machine may have been busy for a moment. */
 static int64_t note_cost(struct cairn_serve_process *process, int64_t used)
 {
 	pthread_mutex_lock(&process->serve->lock);

@@ -1,4 +1,4 @@
-/* metrics.c - what the page shows, for Prometheus.
+/* metrics.c - the figures of the page as metrics for Prometheus.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "cmd/serve/answer.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* A value of a label: quotes, backslashes and line ends are escaped, and bytes that are no UTF-8 replaced. */
+/* Writes the value of a label: escapes quotes, backslashes and line ends, and replaces invalid UTF-8. */
 static void put_value(struct cairn_buffer *out, const char *text)
 {
 	struct cairn_buffer shown = cairn_buffer(1 << 14);
@@ -30,7 +30,7 @@ static void put_row(struct cairn_buffer *out, const char *metric, const struct c
 	cairn_buffer_format(out, "\"} %.17g\n", value);
 }
 
-/* The figures of one process; NAN where it has none. */
+/* The figures of one process; NAN for none. */
 
 static double live_of(const struct cairn_serve_process *process)
 {

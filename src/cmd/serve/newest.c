@@ -1,4 +1,4 @@
-/* newest.c - churn and bill of the newest dump.
+/* newest.c - the churn and the bill of the newest dump.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/newest.h"
 
@@ -29,7 +29,7 @@ static bool write_churn(const struct cairn_serve_process *process, struct cairn_
 
 bool cairn_newest_churn(struct cairn_serve_process *process, struct cairn_buffer *out, struct cairn_error *error)
 {
-	/* Naming may take long, and the process goes on meanwhile. */
+	/* Naming may take long, so it works on a copy, without the lock. */
 	struct cairn_buffer dump = cairn_buffer(SIZE_MAX);
 	pthread_mutex_lock(&process->heavy);
 	cairn_buffer_append(&dump, process->newest.data, process->newest.length);

@@ -1,4 +1,4 @@
-/* packed.c - a ring of the trees made last, each counted by its users.
+/* packed.c - a ring of the trees made last, each with a count of its users.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/packed.h"
 

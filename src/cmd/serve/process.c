@@ -1,4 +1,4 @@
-/* process.c - keeping what is known of one process, and telling those who look.
+/* process.c - keeps what is known about one process, and sends news to open pages.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/process.h"
 
@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "cmd/rss/account.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/route.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
 #include "profile/live.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where somebody said nothing of how long to keep: dumps of a folder stay, those of a live process for two hours. */
+/* The default for live processes; dumps of a folder are kept without a limit by default. */
 static const int64_t usual_keep_ns = 7200 * CAIRN_SECOND_NS;
 static const uint64_t usual_memory = 256 << 20;
 
@@ -148,7 +148,7 @@ static void tell_verdict(struct cairn_serve_process *process)
 	cairn_buffer_free(&text);
 }
 
-/* Copies what pages ask for often to where it can be had without waiting. Under both locks. */
+/* Copies what pages ask for often to where it can be read without the heavy lock. Under both locks. */
 static void summarize(struct cairn_serve_process *process)
 {
 	const struct cairn_archive *archive = &process->archive;
@@ -232,7 +232,7 @@ void cairn_serve_process_conclude(struct cairn_serve_process *process, const str
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
-/* What it was started as, as far as a blank or colon, says more than the file: several names may be one file. */
+/* The program's name in COMMAND, up to a blank or colon. It says more than the file, which may have several names. */
 static struct cairn_bytes program_of(struct cairn_bytes command)
 {
 	size_t length = 0;
@@ -244,7 +244,7 @@ static struct cairn_bytes program_of(struct cairn_bytes command)
 static void describe(struct cairn_serve_process *process, const struct cairn_profile *part, struct cairn_bytes dump)
 {
 	struct cairn_trailer trailer;
-	/* The files of a folder come in any order; its newest says what the process is. */
+	/* The files of a folder come in any order; the newest describes the process. */
 	if (!process->name && part->time_ns / CAIRN_MILLISECOND_NS < process->newest_id)
 		return;
 	bool known = cairn_trailer_read(dump, &trailer);
@@ -285,7 +285,7 @@ void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_p
 {
 	struct cairn_error error;
 	if (process->name && process->pid)
-		part->process_id = (uint64_t)process->pid; /* as it is numbered here */
+		part->process_id = (uint64_t)process->pid; /* in our PID namespace */
 	describe(process, part, dump);
 	pthread_mutex_lock(&process->heavy);
 	if (!process->archive.started)
@@ -326,7 +326,7 @@ bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_
 
 static void add_row(struct cairn_serve_process *process, struct cairn_serve_row row)
 {
-	if (process->row_count == CAIRN_SERVE_ROWS) { /* every second of the older half goes */
+	if (process->row_count == CAIRN_SERVE_ROWS) { /* drops every second one of the older half */
 		size_t kept = 0, half = CAIRN_SERVE_ROWS / 2;
 		for (size_t i = 0; i < half; i += 2)
 			process->rows[kept++] = process->rows[i];

@@ -1,6 +1,6 @@
-/* pyroscope.c - answers Grafana's questions from a store.
+/* pyroscope.c - answers Grafana's queries from a store.
  *
- * Longer than other files: all methods of the interface share the question, its labels and the ways to write an answer.
+ * Longer than other files: all methods of the interface share the query, its labels and the functions that write an answer.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/pyroscope.h"
 
@@ -24,22 +24,22 @@
 
 static const char service_path[] = "/querier.v1.QuerierService/", binary_type[] = "application/proto", json_type[] = "application/json";
 enum { points_most = 12,   /* of one process, averaged in a flame graph */
-       totals_most = 64,   /* of one process, where totals of other than live bytes are wanted */
+       totals_most = 64,   /* of one process, for totals of values other than live bytes */
        snapshots_most = 6000, /* of all processes, in a flame graph */
        instants_most = 2000,
-       values_most = 4000000, /* of all series before the largest are chosen */
+       values_most = 4000000, /* of all series, before the largest are selected */
        sets_most = 10000,  /* of labels */
        series_most = 1000,
        usual_nodes = 8192,
        nodes_most = 65536,
        sorted_most = 10000 };
 static const int64_t range_most_ms = 400 * 86400000LL;
-static const size_t stored_most = 2000000; /* snapshots that a question may be about */
+static const size_t stored_most = 2000000; /* snapshots that a query may be about */
 
-/* What is asked, of whatever method. */
+/* The parameters of a query, of any method. */
 struct query {
 	const char *type, *selector, *name;
-	struct cairn_connect_texts matchers, names; /* names: to group by, or of labels */
+	struct cairn_connect_texts matchers, names; /* names of labels, to group by or to list */
 	int64_t start_ms, end_ms, most;
 	double step;
 	struct cairn_bytes left, right;
@@ -84,7 +84,7 @@ static const struct cairn_connect_field diff_fields[] = {{1, "left", "left", CAI
 							 {2, "right", "right", CAIRN_CONNECT_MESSAGE, AT(right)},
 							 {0}};
 
-/* The four values, as Pyroscope names them. */
+/* The four values, with Pyroscope's names. */
 static const struct profile_type {
 	const char *id, *sample, *unit;
 	bool accumulates;
@@ -96,7 +96,7 @@ static const struct profile_type {
 };
 enum { type_count = sizeof profile_types / sizeof *profile_types };
 
-/* One question under way. */
+/* A query that is being answered. */
 struct asking {
 	struct cairn_store *store;
 	const char *tenant;
@@ -104,10 +104,10 @@ struct asking {
 	struct cairn_arena *arena;
 	struct cairn_connect out;
 	const atomic_bool *gone; /* the client has left */
-	int64_t from_ns; /* of the last processes that were asked for */
+	int64_t from_ns; /* of the last processes that were queried */
 };
 
-/* Whether the work is still for somebody. */
+/* Whether the client still waits for the answer. */
 static bool go_on(const struct asking *asking, struct cairn_error *error)
 {
 	return !atomic_load(asking->gone) || cairn_fail(error, "nobody waits for the answer any more");
@@ -128,7 +128,7 @@ static bool is_selected(const void *context, const struct cairn_store_process *p
 	return cairn_selector_matches(context, process);
 }
 
-/* The processes that QUERY is about, the last hour where it says no time; WITH_EARLIER as in store/store.h. */
+/* The processes that QUERY is about, by default in the last hour; WITH_EARLIER as in store/store.h. */
 static bool ask(struct asking *asking, const struct query *query, bool with_earlier, struct cairn_store_processes *processes,
 		struct cairn_error *error)
 {
@@ -155,7 +155,7 @@ static bool ask(struct asking *asking, const struct query *query, bool with_earl
 	return good;
 }
 
-/* A list of texts, each once and in order. */
+/* Writes a sorted list of unique texts. */
 
 static void put_sorted(struct asking *asking, const struct cairn_strings *strings)
 {
@@ -239,7 +239,7 @@ static bool answer_values(struct asking *asking, const struct query *query, stru
 	return true;
 }
 
-/* The labels of a process that are wanted, all where none are named; as one text that tells sets of labels apart. */
+/* Writes the WANTED labels of a process, or ALL of them, as one text that identifies the set of labels. */
 static void write_labels(const struct cairn_store_process *process, const struct cairn_connect_texts *wanted, bool all,
 			 struct cairn_buffer *out)
 {
@@ -267,14 +267,14 @@ static void put_labels(struct asking *asking, struct cairn_bytes labels)
 	cairn_connect_list_end(&asking->out);
 }
 
-/* Which set of labels each process has, in SETS; the sets are strings. */
+/* Stores the set of labels of each process in SETS, as a number of STRINGS. */
 static void group(const struct cairn_store_processes *processes, const struct cairn_connect_texts *wanted, bool all,
 		  struct cairn_strings *strings, uint32_t *sets)
 {
 	for (size_t i = 0; i < processes->count; i++) {
 		struct cairn_buffer labels = cairn_buffer(1 << 20);
 		write_labels(&processes->items[i], wanted, all, &labels);
-		/* A set without labels is a set too: a byte keeps it from being the empty string. */
+		/* A set without labels counts, too: this byte keeps it from being the empty string. */
 		cairn_buffer_byte(&labels, '.');
 		sets[i] = cairn_strings_add(strings, cairn_buffer_bytes(&labels));
 		cairn_buffer_free(&labels);
@@ -357,21 +357,21 @@ static bool read_totals(struct asking *asking, const struct cairn_store_process 
 	return good;
 }
 
-/* The courses of all sets of labels. */
+/* The series of all sets of labels. */
 struct courses {
-	double *values; /* per set and instant */
+	double *values; /* for each set and instant */
 	bool *known;
 	size_t instants, sets;
 	int64_t start_ns, step_ns;
 };
 
-/* Whether PROCESS started in the time since FROM_NS: then all that it allocated was allocated in that time. */
+/* Whether PROCESS started after FROM_NS: then all its allocations are later, too. */
 static bool began_within(const struct cairn_store_process *process, int64_t from_ns)
 {
 	return process->start_ns > 0 && process->start_ns >= from_ns;
 }
 
-/* Whether sampling began anew between two totals of all allocations. They are estimates, so they may fall a little in any case. */
+/* Whether sampling was restarted between two totals of all allocations. They are estimates, and may decrease a little anyway. */
 static bool began_anew(double before, double after)
 {
 	return after < 0.9 * before;
@@ -467,7 +467,7 @@ static bool answer_select(struct asking *asking, const struct query *query, stru
 		    cairn_fail_usage(error, "there are %zu series, and at most %d can be compared; group by fewer labels", courses.sets,
 				     sets_most);
 	double span = (double)(query->end_ms - query->start_ms) * 1e6;
-	/* No more instants than a picture can show, nor than memory should be taken for. */
+	/* Limited by what a chart can show, and by memory. */
 	size_t most = good && courses.sets > values_most / instants_most ? values_most / courses.sets : instants_most;
 	if (span / (double)courses.step_ns >= (double)most)
 		courses.step_ns = (int64_t)(span / (double)(most - 1)) + 1;
@@ -495,7 +495,7 @@ struct sum {
 	struct cairn_combine combine;
 	const struct profile_type *type;
 	double factor;
-	double total; /* of what a process has allocated at the end, to compare its beginning with */
+	double total; /* allocations of a process at the end of the time, for comparison with its beginning */
 };
 
 static bool add_profile(void *context, const struct cairn_profile *profile, struct cairn_error *error)
@@ -519,8 +519,8 @@ static bool subtract_begin(void *context, const struct cairn_profile *profile, s
 	return began_anew(total_of(profile, sum->type), sum->total) || add_profile(sum, profile, error);
 }
 
-/* Adds what PROCESS allocated in the time asked for: since the last snapshot before it, or since its start where that lies within; where
- * neither is known, since the first snapshot within. */
+/* Adds what PROCESS allocated in the query's time: since its start if that is within that time, otherwise since the last snapshot before it
+ * or, if there is none, since the first snapshot in it. */
 static bool add_allocated(struct asking *asking, const struct cairn_store_process *process, struct sum *sum, struct cairn_error *error)
 {
 	size_t begin = 0, end = process->point_count - 1;
@@ -586,7 +586,7 @@ static void put_flame(struct asking *asking, const struct cairn_flamebearer *fla
 	cairn_connect_close(&asking->out);
 }
 
-/* PROFILE as a flame graph; one without samples has none. */
+/* Draws PROFILE as a flame graph; if it has no samples, there is none. */
 static bool draw(struct asking *asking, struct cairn_profile *profile, const struct profile_type *type, int64_t node_most,
 		 bool compares, struct cairn_error *error)
 {
@@ -673,7 +673,7 @@ bool cairn_pyroscope_is_safe(const struct cairn_request *request)
 	return cairn_bytes_start_with(request->content_type, binary_type) || cairn_bytes_start_with(request->content_type, json_type);
 }
 
-/* Errors are JSON whatever the client speaks. */
+/* Errors are JSON even if the client uses protobuf. */
 static void fail(struct cairn_response *response, int status, const char *code, const char *message)
 {
 	cairn_response_start(response, status, json_type);

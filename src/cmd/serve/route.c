@@ -1,9 +1,11 @@
-/* route.c - who may ask, and what is answered.
+/* route.c - decides which requests are allowed, and answers them or leaves them to work.c.
  *
- * The page itself holds no secret and may be opened by anybody who reaches it. Everything else needs the token where there is one, and is
- * not for pages of other sites: they cannot read it (no CORS), are refused by Host, Origin and Sec-Fetch-Site, and cannot send the header
- * that every effect needs.
+ * The page itself contains no secret, so anybody who can reach the server may open it. All other requests need the token, if there is one,
+ * and pages of other sites must not make them: they cannot read the answers (no CORS), are refused by Host, Origin and Sec-Fetch-Site, and
+ * cannot send the header that every request with an effect needs.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/serve/route.h"
+
 #include "agent/host/listen.h"
 #include "base/json.h"
 #include "base/time.h"
@@ -55,7 +57,7 @@ static struct cairn_serve_process *find_process(struct cairn_serve *serve, const
 	return NULL;
 }
 
-/* Who may ask. */
+/* Which requests are allowed. */
 
 static bool refuse(struct cairn_response *response, int status, const char *why)
 {
@@ -80,7 +82,7 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 {
 	const struct cairn_request *request = &exchange->request;
 	bool reads = cairn_request_is(request, "GET") || cairn_request_is(request, "HEAD");
-	if (exchange->local) /* through a unix socket, which has an owner */
+	if (exchange->local) /* through a unix socket, which is protected by file permissions */
 		return true;
 	if (request->host.data && !serve->token[0] && !cairn_listen_host_is_ours(request->host, ""))
 		return refuse(response, 403, "unknown Host; use the address that 'cairn serve' printed");
@@ -95,7 +97,7 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 		return refuse(response, 401, "the token is missing or wrong; open the address that 'cairn serve' printed, or send "
 					     "Authorization: Bearer TOKEN");
 	}
-	/* Grafana's questions change nothing, but come by POST. */
+	/* Grafana's queries change nothing, although they are POST requests. */
 	if (!reads && !request->cairn.data && !(serve->options->store && cairn_pyroscope_is(request) && cairn_pyroscope_is_safe(request)))
 		return refuse(response, 403, "requests that change something need the header X-Cairn: 1");
 	return true;
@@ -120,7 +122,7 @@ bool cairn_serve_admit(void *context, struct cairn_exchange *exchange, size_t *b
 	return check_access(serve, exchange, &exchange->response);
 }
 
-/* What is answered. */
+/* Answers. */
 
 static bool answer_error(struct cairn_response *response, int status, const char *error)
 {
@@ -157,12 +159,12 @@ static bool answer_page(struct cairn_response *response, struct cairn_bytes path
 	return answer_text(response, "text/html; charset=utf-8", cairn_page_live_text);
 }
 
-/* A stream of events. Its first says what there is to be known before any other. */
+/* Opens a stream of events. The first event has what a page needs before any other. */
 static bool open_stream(struct cairn_serve *serve, struct cairn_response *response)
 {
 	serve->streams = cairn_server_push(serve->server, (struct cairn_bytes){0});
 	if (serve->streams >= CAIRN_SERVE_STREAMS) {
-		cairn_response_busy(response, "too many pages listen");
+		cairn_response_busy(response, "too many pages are open");
 		return true;
 	}
 	cairn_response_start(response, 200, "text/event-stream");
@@ -170,11 +172,11 @@ static bool open_stream(struct cairn_serve *serve, struct cairn_response *respon
 			    (long long)serve->started_ms);
 	response->stream = true;
 	serve->streams++;
-	pthread_cond_broadcast(&serve->changed); /* those who look want to see more */
+	pthread_cond_broadcast(&serve->changed); /* snapshots are taken more often while a page is open */
 	return true;
 }
 
-/* Those that are answered under the lock, at once. */
+/* Answers the requests that need no work, under the lock. */
 static bool answer_at_once(struct cairn_serve *serve, const struct cairn_request *request, const struct cairn_serve_process *process,
 			   struct cairn_response *response)
 {
@@ -251,7 +253,7 @@ static bool answer_post(struct cairn_serve *serve, struct cairn_exchange *exchan
 		return !cairn_serve_work_add(exchange, process, CAIRN_TASK_CPU, NULL);
 	if (is(request->path, "/api/snapshot")) {
 		if (!process->name || process->state == CAIRN_SERVE_ENDED)
-			return answer_error(&exchange->response, 400, "this process is known by its dumps only");
+			return answer_error(&exchange->response, 400, "only dumps of this process are known");
 		process->wanted = true;
 		pthread_cond_broadcast(&serve->changed);
 		cairn_response_text(&exchange->response, 200, json_type, "{\"version\":1,\"done\":true}\n");
@@ -273,7 +275,7 @@ bool cairn_serve_handle(void *context, struct cairn_exchange *exchange)
 	}
 	if (get && is_page(request->path))
 		return answer_page(response, request->path);
-	if (get && is(request->path, "/metrics")) { /* which is nobody looking */
+	if (get && is(request->path, "/metrics")) { /* a scrape does not count as a viewer */
 		cairn_response_start(response, 200, "text/plain; version=0.0.4; charset=utf-8");
 		pthread_mutex_lock(&serve->lock);
 		cairn_answer_metrics(serve, &response->body);
@@ -297,7 +299,7 @@ bool cairn_serve_handle(void *context, struct cairn_exchange *exchange)
 	return done;
 }
 
-/* What is done again and again. */
+/* Periodic work. */
 
 static void weigh(struct cairn_serve *serve, int64_t now_ms)
 {
@@ -331,7 +333,7 @@ int cairn_serve_tick(void *context)
 	}
 	struct cairn_buffer events = serve->events;
 	int64_t now = cairn_clock_ns();
-	/* A sign of life, so that a page can tell silence from the end of the connection. */
+	/* A sign of life, so that a page can tell a quiet connection from a broken one. */
 	if (events.length == 0 && serve->streams > 0 && now - told_ns >= sign_of_life_ns)
 		cairn_buffer_text(&events, ": still here\n\n");
 	told_ns = events.length > 0 ? now : told_ns;

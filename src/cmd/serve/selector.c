@@ -1,4 +1,4 @@
-/* selector.c - parsing and matching.
+/* selector.c - parses selectors and matches processes against them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/selector.h"
 
@@ -24,7 +24,7 @@ static bool take_name(const char **at, char *out, size_t size)
 	return length > 0 && length < size;
 }
 
-/* Takes a text in quotes off *AT, with the escapes that both Go and JSON have; in back quotes, as it stands. */
+/* Takes a quoted text off *AT, with the escapes that Go and JSON have in common; text in back quotes has none. */
 static bool take_quoted(const char **at, char *out, size_t size)
 {
 	char quote = **at;
@@ -146,7 +146,7 @@ bool cairn_selector_matches(const struct cairn_selector *selector, const struct 
 	char value[CAIRN_LABEL_SIZE];
 	for (size_t i = 0; i < selector->count; i++) {
 		const struct cairn_matcher *matcher = &selector->matchers[i];
-		if (strcmp(matcher->name, "__profile_type__") == 0) /* all processes have all of them */
+		if (strcmp(matcher->name, "__profile_type__") == 0) /* every process has all profile types */
 			continue;
 		cairn_label_get(process, matcher->name, value);
 		bool same = matcher->pattern ? cairn_pattern_match(matcher->pattern, cairn_bytes_of(value))

@@ -1,6 +1,6 @@
-/* selector.h - labels of processes in a store, and Prometheus' way to ask for them: {service_name="api", version=~"4[12]"}.
+/* selector.h - labels of processes in a store, and selectors in the syntax of Prometheus: {service_name="api", version=~"4[12]"}.
  *
- * A process has the labels service_name, version, host, instance (HOST:PID), and those that its sender gave it.
+ * A process has the labels service_name, version, host and instance (HOST:PID), and those that its sender gave it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_SELECTOR_H
 #define CAIRN_CMD_SERVE_SELECTOR_H
@@ -20,16 +20,16 @@ struct cairn_selector {
 	size_t count;
 };
 
-/* Adds what TEXT asks for to SELECTOR, all zeroes to begin with; all matchers have to hold. Fails with a sentence; free it in any case. */
+/* Adds the matchers in TEXT to SELECTOR, which is all zeroes to begin with; all of them must match. Free it even if this fails. */
 bool cairn_selector_parse(struct cairn_selector *selector, const char *text, struct cairn_error *error);
 void cairn_selector_free(struct cairn_selector *selector);
 
 bool cairn_selector_matches(const struct cairn_selector *selector, const struct cairn_store_process *process);
 
-/* The label NAME of PROCESS in OUT, of CAIRN_LABEL_SIZE bytes; "" where it has none. */
+/* Stores the label NAME of PROCESS in OUT, which has CAIRN_LABEL_SIZE bytes; "" if it has none. */
 void cairn_label_get(const struct cairn_store_process *process, const char *name, char *out);
 
-/* The names of all labels of PROCESS, by number; false beyond the last. OUT is of CAIRN_LABEL_SIZE bytes. */
+/* Stores the name of label NUMBER of PROCESS in OUT, which has CAIRN_LABEL_SIZE bytes. Returns false after the last. */
 bool cairn_label_name(const struct cairn_store_process *process, size_t number, char *out);
 
 #endif

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* So many of the list are instances at most, and so many services. */
+/* The most instances and the most services on the list. */
 enum { instances_most = CAIRN_SERVE_PROCESSES * 3 / 4,
        services_most = CAIRN_SERVE_PROCESSES - instances_most,
        points_most = CAIRN_COURSE_POINTS,
@@ -32,13 +32,13 @@ bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve 
 	return store->store && cairn_store_check(store->store, error);
 }
 
-/* Services and instances share no number. */
+/* Never the same as the number of an instance. */
 static uint64_t service_id(const char *name)
 {
 	return cairn_store_id(2, cairn_bytes_of(name));
 }
 
-/* What is listed under ID, known already or new; NULL where there is no room. LABEL is what its key begins with. */
+/* The entry of the list with ID, which is added if it is missing; NULL if there is no room. Its key begins with LABEL. */
 static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, uint64_t id, bool service, const char *label)
 {
 	char key[CAIRN_SERVE_KEY], clean[48];
@@ -66,11 +66,11 @@ static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, u
 	return &store->listed[store->count++];
 }
 
-/* Takes off the list what the store has nothing of any more, and where there is no room for all of the first instances in SORTED, also
- * those that are not among them. */
+/* Drops entries of which the store has nothing any more and, if there is no room for all of the first instances in SORTED, also instances
+ * that are not among these. */
 static void make_room(struct cairn_serve_store *store, const struct cairn_store_process *const *sorted, size_t count)
 {
-	struct cairn_map places = {0}; /* in SORTED; of services, 0 */
+	struct cairn_map places = {0}; /* in SORTED; 0 for services */
 	size_t listed = 0, lacking = 0, kept = 0;
 	for (size_t i = 0; i < count; i++) {
 		*cairn_map_at(&places, service_id(sorted[i]->service)) = 0;
@@ -97,7 +97,7 @@ static void make_room(struct cairn_serve_store *store, const struct cairn_store_
 	cairn_serve_dropped_free(&store->dropped);
 }
 
-/* What the list shows of it, whatever its snapshots say. */
+/* Sets what the list shows of an entry, in place of what its snapshots say. */
 static void name_listed(struct cairn_serve_process *process, const char *program, const char *command, const char *host)
 {
 	pthread_mutex_lock(&process->serve->lock);
@@ -110,12 +110,12 @@ static void name_listed(struct cairn_serve_process *process, const char *program
 static bool add_snapshot(void *context, const struct cairn_profile *profile, struct cairn_error *error)
 {
 	(void)error;
-	struct cairn_profile part = *profile; /* the caller's, but for its number */
+	struct cairn_profile part = *profile; /* a shallow copy, since adding it sets its process_id */
 	cairn_serve_process_add(context, &part, (struct cairn_bytes){"", 0}, false);
 	return true;
 }
 
-/* Adds the snapshots of PROCESS, which is LISTED, that are new; of very many, some of them. */
+/* Adds the new snapshots of PROCESS to its entry LISTED, or some of them if there are very many. */
 static bool follow_instance(struct cairn_serve_store *store, struct cairn_serve_listed *listed, const struct cairn_store_process *process,
 			    struct cairn_error *error)
 {
@@ -167,7 +167,7 @@ static int64_t first_limit(struct cairn_serve_store *store, const struct cairn_s
 	return first;
 }
 
-/* The verdict over all instances, in place of that on their sum. */
+/* Makes the verdict over all instances, which replaces the one on their sum. */
 static bool judge_service(struct cairn_serve_store *store, const struct cairn_store_processes *service, struct cairn_serve_process *process,
 			  struct cairn_error *error)
 {
@@ -205,7 +205,7 @@ static bool follow_service(struct cairn_serve_store *store, const struct cairn_s
 	size_t count = cairn_fleet_instants(service, instants);
 	if (!listed || count == 0 || instants[count - 1].time_ns <= listed->newest_ns)
 		return true;
-	/* Once it has a course, only what is new is added. */
+	/* The first time, all instants are added, later only the newest. */
 	if (listed->newest_ns) {
 		instants[0] = instants[count - 1];
 		count = 1;
@@ -235,7 +235,7 @@ static int by_fullness(const void *a, const void *b)
 	return (one < other) - (one > other);
 }
 
-/* Says how many of ALL are not listed. */
+/* Counts those of ALL that are not listed. */
 static void count_unlisted(struct cairn_serve_store *store, const struct cairn_store_processes *all)
 {
 	size_t instances = 0, services = 0, listed_services = 0;
@@ -251,8 +251,8 @@ static void count_unlisted(struct cairn_serve_store *store, const struct cairn_s
 	pthread_mutex_unlock(&store->serve->lock);
 }
 
-/* How far apart the points of an overview of so much time are: what divides an hour, or is made of hours, so that the first snapshot of an
- * hour is among them (store/hourly.h). */
+/* The time between points of an overview of BACK_NS: a part of an hour or several hours, so that it includes the first snapshots of hours
+ * (store/hourly.h). */
 static int64_t overview_slot(int64_t back_ns)
 {
 	int64_t slot = 10 * CAIRN_MINUTE_NS;
@@ -269,8 +269,8 @@ static size_t count_points(const struct cairn_store_processes *processes)
 	return count;
 }
 
-/* All processes since FROM_NS, each with its last point. Of those before it there are whole snapshots now and then, since a day of
- * thousands of instances has too many; where most have few of them yet, all. */
+/* All processes since FROM_NS, each with its last point. Earlier points are whole snapshots at intervals, since a day of thousands of
+ * instances has too many points; if most processes have few of these yet, all points are included. */
 static bool ask_overview(struct cairn_serve_store *store, int64_t from_ns, int64_t back_ns, struct cairn_store_processes *all,
 			 struct cairn_error *error)
 {
@@ -297,7 +297,7 @@ static bool ask_overview(struct cairn_serve_store *store, int64_t from_ns, int64
 			cairn_array_room(earlier->points, earlier->point_count, earlier->point_capacity);
 			earlier->points[earlier->point_count++] = process->points[0];
 		}
-		/* Texts of points are in the arena of those that they came with: of whole ones, none but those of last moments. */
+		/* The texts of points are in the arena of WHOLE, which is freed below. */
 		for (size_t k = 0; k < earlier->point_count; k++)
 			earlier->points[k].ended = cairn_arena_text(&all->arena, cairn_bytes_of(earlier->points[k].ended));
 		struct cairn_store_point *points = process->points;
@@ -312,7 +312,7 @@ static bool ask_overview(struct cairn_serve_store *store, int64_t from_ns, int64
 	return good;
 }
 
-/* Which instances have something new, and since when. */
+/* The instances that have new snapshots, and since when. */
 struct fresh {
 	struct cairn_map instances;
 	int64_t since_ns;
@@ -324,7 +324,7 @@ static bool is_fresh(const void *context, const struct cairn_store_process *proc
 	return cairn_map_get(&fresh->instances, process->instance) != CAIRN_NONE;
 }
 
-/* Adds what is new of those of SORTED that are listed or become so. */
+/* Adds the new snapshots of those instances in SORTED for which the list has room. */
 static bool follow_instances(struct cairn_serve_store *store, const struct cairn_store_process *const *sorted, size_t count,
 			     int64_t from_ns, struct cairn_error *error)
 {
@@ -368,7 +368,7 @@ static bool look(struct cairn_serve_store *store, struct cairn_error *error)
 	make_room(store, sorted, all.count);
 	bool good = follow_instances(store, sorted, all.count, now - back, error);
 	free(sorted);
-	/* The processes of a service lie next to each other. */
+	/* The processes of a service are next to each other. */
 	for (size_t from = 0, end; good && from < all.count && !atomic_load(&store->serve->stop); from = end) {
 		for (end = from + 1; end < all.count && strcmp(all.items[end].service, all.items[from].service) == 0; end++)
 			;
@@ -394,7 +394,7 @@ void *cairn_serve_store_run(void *context)
 		if (good && store->complained)
 			cairn_note("the store answers again");
 		store->complained = !good;
-		/* A look that takes long is not repeated as often. */
+		/* Waits longer if it took long, so that it is busy for at most a fifth of the time. */
 		int64_t took = cairn_clock_ns() - before, wait = took * 4 > serve->every_ns ? took * 4 : serve->every_ns;
 		for (int64_t until = cairn_clock_ns() + wait; cairn_clock_ns() < until && !atomic_load(&serve->stop);)
 			nanosleep(&(struct timespec){.tv_nsec = 100 * CAIRN_MILLISECOND_NS}, NULL);

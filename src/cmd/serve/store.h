@@ -1,9 +1,9 @@
 /* store.h - a store as the live page shows it: its services, and the instances of each.
  *
- * A thread asks the store again and again. A service is listed like a process: its points are what its instances held together, its verdict
- * is the one over instances (series/fleet.h), and it reaches a limit when the first of them does. Each instance is listed too, as a process
- * that is known by its dumps only; of very many, those that are nearest to their limits. What has no snapshot in the time that is shown any
- * more is taken off the list; how many there are beyond those that are listed is said.
+ * A thread queries the store periodically. A service is listed like a process: its points are the sums of its instances, its verdict is the
+ * one over instances (series/fleet.h), and it reaches its limit when the first of them does. Each instance is listed too, like a process of
+ * a folder; if there are very many, those nearest to their limits. Entries without a snapshot in the time shown are dropped from the list.
+ * The page says how many are not listed.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_STORE_H
 #define CAIRN_CMD_SERVE_STORE_H
@@ -14,7 +14,7 @@
 struct cairn_serve_store {
 	struct cairn_serve *serve;
 	struct cairn_store *store;
-	const char *tenant; /* NULL for the only one */
+	const char *tenant; /* NULL if there is only one */
 	struct cairn_serve_listed {
 		struct cairn_serve_process *process;
 		uint64_t id; /* of an instance, or of a service's name */
@@ -29,7 +29,7 @@ struct cairn_serve_store {
 /* Opens the store NAME and checks it. */
 bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve *serve, const char *name, struct cairn_error *error);
 
-/* The thread that follows it; ends with serve->stop. */
+/* A thread that follows the store, until serve->stop. */
 void *cairn_serve_store_run(void *store);
 
 #endif

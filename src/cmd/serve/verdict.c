@@ -1,4 +1,4 @@
-/* verdict.c - judging an archive as `cairn leaks` does, and saying it in a sentence.
+/* verdict.c - judges an archive as `cairn leaks` does, and puts the result into a sentence.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/verdict.h"
 
@@ -24,7 +24,7 @@ enum { least_dumps = 3,
        stack_most = 60,
        spark_points = 32 };
 
-/* What everything here is made of. */
+/* The state of one judgement. */
 struct judging {
 	const struct cairn_archive *archive;
 	struct cairn_series series;
@@ -46,7 +46,7 @@ const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind)
 	return names[kind];
 }
 
-/* "10.5 MiB/s", "3.2 MiB/min", "200 KiB/h": in the unit of time that leaves a number one can grasp. */
+/* "10.5 MiB/s", "3.2 MiB/min", "200 KiB/h": in the unit of time that is easiest to read. */
 static char *rate_text(double per_hour, char *out, size_t size)
 {
 	static const double much = 1 << 20;
@@ -69,7 +69,7 @@ static char *sure_text(double confidence, char *out, size_t size)
 	return out;
 }
 
-/* "18:02", or with the date where that is not today. */
+/* "18:02", with the date if that is not today. */
 static char *clock_text(int64_t ns, char *out, size_t size)
 {
 	time_t then = (time_t)(ns / CAIRN_SECOND_NS), now = time(NULL);
@@ -99,7 +99,7 @@ static struct cairn_bytes leaf_name(const struct judging *judging, const struct 
 	return cairn_leak_title(&judging->leaks, &judging->view, leak);
 }
 
-/* Hours until the limit at the rate of everything; negative for never. */
+/* Hours until the limit is reached at the total rate of growth; negative for never. */
 static double hours_left(const struct judging *judging)
 {
 	const struct cairn_series_point *last = &judging->series.points[judging->series.point_count - 1];
@@ -141,7 +141,7 @@ static void say_growth(const struct judging *judging)
 		 sure_text(leak->trend.confidence, sure, sizeof sure), limit);
 }
 
-/* The largest row that fills up, makes a step or swings, where it is enough to speak of. */
+/* Describes the largest row that fills up, makes a step or rises and falls, if it is at least 5 % of the total. */
 static void say_others(const struct judging *judging, char *out, size_t size)
 {
 	const struct cairn_leaks *leaks = &judging->leaks;
@@ -186,7 +186,7 @@ static void say_rest(const struct judging *judging)
 		 span_text(leaks->hours, span, sizeof span), others);
 }
 
-/* "remember_session held 81 %", of the last moment. */
+/* "remember_session held 81 %", for a dump of the last moment. */
 static void say_holder(const struct cairn_archive *archive, char *out, size_t size)
 {
 	struct cairn_profile profile;
@@ -301,7 +301,7 @@ static void write_leaks(const struct judging *judging, struct cairn_buffer *out)
 	free(values);
 }
 
-/* From the bottom of the picture: who they are, and what they hold at the points that were judged. */
+/* Writes the layers of the timeline, from the bottom: their names, and their values at the points that were judged. */
 static void write_layers(struct judging *judging, struct cairn_buffer *out)
 {
 	struct cairn_timeline timeline;

@@ -1,4 +1,4 @@
-/* verdict.h - what the dumps of a process say, in one sentence, with the figures behind it: growth by call path, and layers over time.
+/* verdict.h - a verdict on the dumps of a process in one sentence, with the figures behind it: growth by call path, and layers over time.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_VERDICT_H
 #define CAIRN_CMD_SERVE_VERDICT_H
@@ -6,21 +6,21 @@
 #include "base/buffer.h"
 #include "cmd/serve/archive.h"
 
-/* What the sentence is about; its name in the protocol is that of `cairn_verdict_kind_name`. */
+/* What the sentence says; cairn_verdict_kind_name has the names of the protocol. */
 enum cairn_verdict_kind {
 	CAIRN_VERDICT_EARLY, /* too few dumps, or too early to tell */
 	CAIRN_VERDICT_GROWING,
 	CAIRN_VERDICT_STEADY,
 	CAIRN_VERDICT_ENDED,
-	CAIRN_VERDICT_NOTHING, /* there is no dump, and the reason is elsewhere */
+	CAIRN_VERDICT_NOTHING, /* there is no dump; the state of the process says why */
 };
 
 struct cairn_verdict_summary {
 	enum cairn_verdict_kind kind;
 	char sentence[400];
-	unsigned more_dumps; /* too few: how many more it takes; 0 where that is not known */
-	double per_hour; /* by which memory grows; 0 when it does not */
-	int64_t limit_ns; /* when the limit is reached, since 1970; 0 for never */
+	unsigned more_dumps; /* with too few dumps, how many more are needed; 0 if unknown */
+	double per_hour; /* the rate of growth in bytes; 0 if memory does not grow */
+	int64_t limit_ns; /* when the limit will be reached, since 1970; 0 for never */
 };
 
 const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind);
@@ -29,7 +29,7 @@ const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind);
 void cairn_verdict_make(const struct cairn_archive *archive, struct cairn_verdict_summary *summary, struct cairn_buffer *leaks,
 			struct cairn_buffer *layers);
 
-/* The JSON where there is nothing to judge, or too little. */
+/* Appends the JSON of /api/leaks if there is nothing to judge, or too little. */
 void cairn_verdict_empty(const struct cairn_verdict_summary *summary, struct cairn_buffer *leaks);
 
 #endif

@@ -1,4 +1,4 @@
-/* work.c - the threads that make trees and pages, and pass on what was asked of a process.
+/* work.c - threads that make trees and pages, and pass requests on to processes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/work.h"
 
@@ -21,7 +21,7 @@
 enum { threads = 4,
        slow_most = 2,
        jobs_most = 128,
-       queries_most = 96, /* of them: a dashboard with many panels leaves room for pages */
+       queries_most = 96, /* so that a dashboard with many panels leaves room for pages */
        node_most = 60000,
        cpu_seconds = 10,
        cpu_seconds_most = 60,
@@ -39,8 +39,8 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	unsigned slow; /* jobs that wait for a process */
-	unsigned queries; /* to the store, with the one that is being answered */
-	bool querying; /* one is */
+	unsigned queries; /* to the store, including the one that is being answered */
+	bool querying; /* a query is being answered */
 	struct job jobs[jobs_most];
 	size_t first, count;
 	struct cairn_serve *serve;
@@ -62,7 +62,7 @@ bool cairn_work_answer(struct cairn_response *response, const struct cairn_work_
 	return true;
 }
 
-/* The point nearest to what the query says; the newest where it says nothing. */
+/* The point nearest to the time in TEXT; the newest if there is none. */
 static int64_t nearest(const struct cairn_serve_process *process, const char *text)
 {
 	char *end;
@@ -96,8 +96,7 @@ bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_byt
 
 /* Tasks. Each fills in the response, or an error. */
 
-/* Makes the profile of a request, and a view of it; what was made is freed by the function below in either case. The heavy lock is
- * taken. */
+/* The profile of a request, and a view of it. `show` takes the heavy lock; call `hide` afterwards, even if it failed. */
 struct shown {
 	struct cairn_work_tree tree;
 	struct cairn_profile profile;
@@ -147,7 +146,7 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 	return good;
 }
 
-/* What a saved page says of all dumps there are: what grows, and the course of memory. */
+/* What a saved page contains about all dumps: growth, and memory over time. */
 struct course {
 	struct cairn_series series;
 	struct cairn_view view;
@@ -291,14 +290,14 @@ static bool make_churn(struct job *job, struct cairn_error *error)
 	return good;
 }
 
-/* The target of a process, as it is now: its thread may find another meanwhile. */
+/* The current target of a process; the thread that follows it may replace it at any time. */
 static bool target_of(struct job *job, struct cairn_target *target, struct cairn_error *error)
 {
 	struct cairn_serve_process *process = job->process;
 	char number[16];
 	const char *name = process->name;
 	if (!name)
-		return cairn_fail_usage(error, "this process is known by its dumps only");
+		return cairn_fail_usage(error, "only dumps of this process are known");
 	pthread_mutex_lock(&process->serve->lock);
 	int pid = process->pid;
 	bool over = process->state == CAIRN_SERVE_ENDED;
@@ -383,14 +382,14 @@ static bool diagnose(struct job *job, struct cairn_error *error)
 	struct cairn_serve_process *process = job->process;
 	char number[16];
 	if (!process->name)
-		return cairn_fail_usage(error, "this process is known by its dumps only");
+		return cairn_fail_usage(error, "only dumps of this process are known");
 	snprintf(number, sizeof number, "%d", process->pid);
 	cairn_response_start(&job->exchange->response, 200, json_type);
 	const char *name = process->service ? number : process->name;
 	return cairn_doctor_json(name, process->serve->options->agent_token, &job->exchange->response.body, error);
 }
 
-/* Gives a process an agent, where this user may: the same as `cairn attach PID`. */
+/* Starts an agent in a process if this user is allowed to, as `cairn attach PID` does. */
 static bool attach(struct job *job, struct cairn_error *error)
 {
 	struct cairn_serve_process *process = job->process;
@@ -465,8 +464,8 @@ static bool is_slow(enum cairn_serve_task task)
 	       task == CAIRN_TASK_ATTACH;
 }
 
-/* Takes the first job off the queue whose turn it is. There is one connection to the store, so that a second query would only hold a thread
- * up. With the lock held. */
+/* Takes the first job that can run off the queue. There is one connection to the store, so a second query at the same time would only block
+ * a thread. The caller holds the lock. */
 static bool take_job(struct job *job)
 {
 	for (size_t i = 0; i < work.count; i++) {
@@ -494,7 +493,7 @@ static void *run(void *context)
 			pthread_cond_wait(&work.more, &work.lock);
 		pthread_mutex_unlock(&work.lock);
 		bool made = false;
-		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
+		if (job.task == CAIRN_TASK_TREE) { /* another thread may have made it meanwhile */
 			struct cairn_work_tree tree;
 			pthread_mutex_lock(&work.serve->lock);
 			bool good = cairn_work_tree(job.process, job.exchange->request.query, &tree);
@@ -512,7 +511,7 @@ static void *run(void *context)
 		}
 		pthread_mutex_lock(&work.lock);
 		work.slow -= is_slow(job.task);
-		if (job.task == CAIRN_TASK_QUERY) { /* this thread looks for the next one */
+		if (job.task == CAIRN_TASK_QUERY) { /* the next one may run now */
 			work.queries--;
 			work.querying = false;
 		}
@@ -528,7 +527,7 @@ bool cairn_serve_work_start(struct cairn_serve *serve, struct cairn_error *error
 	pthread_t thread; /* none is joined: they run until the program ends */
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread, NULL, run, NULL) != 0)
-			return cairn_fail(error, "no thread to be had");
+			return cairn_fail(error, "cannot start a thread");
 	return true;
 }
 
@@ -538,7 +537,7 @@ bool cairn_serve_work_add(struct cairn_exchange *exchange, struct cairn_serve_pr
 	struct job job = {.exchange = exchange, .process = process, .task = task};
 	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
 	pthread_mutex_lock(&work.lock);
-	/* Those that wait for a process leave threads to those that do not. */
+	/* Jobs that wait for a process must leave threads to others. */
 	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most) &&
 		    !(task == CAIRN_TASK_QUERY && work.queries >= queries_most);
 	if (room) {

@@ -82,7 +82,7 @@ static void send(struct cairn_watched *watched, const struct cairn_watch *watch,
 	if (kind == CAIRN_WATCH_JOB_DUMP)
 		cairn_trigger_explain(&watched->trigger, &watch->rules, &watched->reading, reason, job->why, sizeof job->why);
 	if (!cairn_watch_job_send(job))
-		job->kind = CAIRN_WATCH_JOB_NONE; /* no thread to be had now: it stays due */
+		job->kind = CAIRN_WATCH_JOB_NONE; /* cannot start a thread now: it stays due */
 }
 
 /* Looks are done together, on a grid, so that many processes wake the loop no more often than one does. */
