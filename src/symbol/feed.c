@@ -118,7 +118,7 @@ static bool is_known(struct cairn_feed *feed, uint64_t offset)
 static bool is_known_empty(const struct cairn_unit *unit)
 {
 	const char *producer = cairn_unit_text(unit, &unit->producer);
-	return producer && unit->low.kind == CAIRN_VALUE_NONE && (strstr(producer, "LLVM") || strstr(producer, "clang"));
+	return producer && unit->low.kind == CAIRN_FORM_NONE && (strstr(producer, "LLVM") || strstr(producer, "clang"));
 }
 
 /* Finds the addresses that the root of the unit covers. If the root has no ranges, all addresses are tried on its functions, unless the
@@ -128,7 +128,7 @@ static void take_ranges(struct cairn_feed *feed, struct cairn_job *job)
 	struct cairn_unit *unit = &job->unit;
 	if (!cairn_unit_read_root(unit, &feed->abbrevs) || !cairn_unit_has_code(unit))
 		return;
-	if (unit->ranges.kind == CAIRN_VALUE_NONE && unit->high.kind == CAIRN_VALUE_NONE) {
+	if (unit->ranges.kind == CAIRN_FORM_NONE && unit->high.kind == CAIRN_FORM_NONE) {
 		const struct cairn_abbrevs *table = cairn_abbrevs_at(
 			&feed->abbrevs, feed->dwarf->sections[CAIRN_DWARF_ABBREV], unit->abbrev_offset, unit->encoding);
 		add_span(job, 0, unit->dwo_name || (table->has_functions && !is_known_empty(unit)) ? feed->count : 0);

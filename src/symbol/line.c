@@ -25,18 +25,18 @@ enum {
 	DW_LNCT_directory_index = 2,
 };
 
-static struct cairn_value text_value(const char *text)
+static struct cairn_form_value text_value(const char *text)
 {
-	return (struct cairn_value){.kind = text ? CAIRN_VALUE_TEXT : CAIRN_VALUE_NONE, .text = text};
+	return (struct cairn_form_value){.kind = text ? CAIRN_FORM_TEXT : CAIRN_FORM_NONE, .text = text};
 }
 
-static void add_directory(struct cairn_lines *lines, struct cairn_value name)
+static void add_directory(struct cairn_lines *lines, struct cairn_form_value name)
 {
 	cairn_array_room(lines->directories, lines->directory_count, lines->directory_capacity);
 	lines->directories[lines->directory_count++] = name;
 }
 
-static void add_file(struct cairn_lines *lines, struct cairn_value name, uint64_t directory)
+static void add_file(struct cairn_lines *lines, struct cairn_form_value name, uint64_t directory)
 {
 	cairn_array_room(lines->files, lines->file_count, lines->file_capacity);
 	lines->files[lines->file_count++] = (struct cairn_line_file){.name = name, .directory = directory};
@@ -78,9 +78,9 @@ static void read_new_table(struct cairn_lines *lines, struct cairn_cursor *in, b
 	uint64_t count = cairn_cursor_uleb(in);
 	for (uint64_t row = 0; row < count && !in->failed; row++) {
 		const unsigned char *before = in->at;
-		struct cairn_value name = {0}, directory = {0};
+		struct cairn_form_value name = {0}, directory = {0};
 		for (size_t i = 0; i < column_count; i++) {
-			struct cairn_value value = cairn_value_read_form(columns[i].form, lines->encoding, in);
+			struct cairn_form_value value = cairn_value_read_form(columns[i].form, lines->encoding, in);
 			if (columns[i].content == DW_LNCT_path)
 				name = value;
 			else if (columns[i].content == DW_LNCT_directory_index)

@@ -10,7 +10,7 @@
 
 /* Most files of a unit are never needed, so only the positions of their names are kept. */
 struct cairn_line_file {
-	struct cairn_value name;
+	struct cairn_form_value name;
 	uint64_t directory;
 	const char *path; /* set on first use */
 };
@@ -26,7 +26,7 @@ struct cairn_lines {
 	const unsigned char *operand_counts; /* of standard opcodes, from opcode 1 */
 	size_t size; /* of the header, with its tables, and the program */
 	struct cairn_cursor program;
-	struct cairn_value *directories;
+	struct cairn_form_value *directories;
 	size_t directory_count, directory_capacity;
 	struct cairn_line_file *files;
 	size_t file_count, file_capacity;

@@ -19,7 +19,7 @@ void cairn_debug_entry_read(
 			cairn_step_skip(step, table->encoding, in);
 			continue;
 		}
-		struct cairn_value value = cairn_value_read(table, step, in);
+		struct cairn_form_value value = cairn_value_read(table, step, in);
 		switch (step->attribute) {
 		case DW_AT_low_pc:
 			entry->low = value;
@@ -41,7 +41,7 @@ void cairn_debug_entry_read(
 			entry->origin = value;
 			break;
 		case DW_AT_specification:
-			if (entry->origin.kind == CAIRN_VALUE_NONE)
+			if (entry->origin.kind == CAIRN_FORM_NONE)
 				entry->origin = value;
 			break;
 		case DW_AT_call_file:
@@ -58,7 +58,7 @@ void cairn_debug_entry_read(
 			break;
 		case DW_AT_sibling:
 			entry->sibling =
-				value.kind == CAIRN_VALUE_UNIT_REFERENCE && value.number <= UINT32_MAX ? (uint32_t)value.number : 0;
+				value.kind == CAIRN_FORM_UNIT_REFERENCE && value.number <= UINT32_MAX ? (uint32_t)value.number : 0;
 			break;
 		default:
 			break;
@@ -67,17 +67,17 @@ void cairn_debug_entry_read(
 }
 
 /* Finds the entry that REFERENCE in *UNIT points to. *UNIT becomes the unit that contains it. */
-static bool follow(const struct cairn_unit **unit, const struct cairn_value *reference, uint64_t *offset)
+static bool follow(const struct cairn_unit **unit, const struct cairn_form_value *reference, uint64_t *offset)
 {
 	struct cairn_dwarf *dwarf = (*unit)->dwarf;
 	switch (reference->kind) {
-	case CAIRN_VALUE_UNIT_REFERENCE:
+	case CAIRN_FORM_UNIT_REFERENCE:
 		*offset = (*unit)->offset + reference->number;
 		return true;
-	case CAIRN_VALUE_ALT_REFERENCE:
+	case CAIRN_FORM_ALT_REFERENCE:
 		dwarf = dwarf->alt;
 		break;
-	case CAIRN_VALUE_INFO_REFERENCE:
+	case CAIRN_FORM_INFO_REFERENCE:
 		if (reference->number >= (*unit)->first_entry && reference->number < (*unit)->end) {
 			*offset = reference->number;
 			return true;
@@ -116,7 +116,7 @@ static bool take_name(struct cairn_found_name *found, const struct cairn_unit *u
 }
 
 /* What the chain that starts with REFERENCE, in UNIT, says about the function. */
-static struct cairn_found_name find_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_value reference)
+static struct cairn_found_name find_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_form_value reference)
 {
 	struct cairn_found_name found = {0};
 	struct cairn_debug_entry entry;
@@ -146,10 +146,10 @@ struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_u
 {
 	struct cairn_found_name found = {0};
 	bool is_best = take_name(&found, unit, entry);
-	if ((is_best && found.line) || entry->origin.kind == CAIRN_VALUE_NONE)
+	if ((is_best && found.line) || entry->origin.kind == CAIRN_FORM_NONE)
 		return choose(unit, &found);
-	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_VALUE_UNIT_REFERENCE ? unit->offset : 0);
-	uint64_t file = unit->dwarf->number * 2u + (entry->origin.kind == CAIRN_VALUE_ALT_REFERENCE);
+	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_FORM_UNIT_REFERENCE ? unit->offset : 0);
+	uint64_t file = unit->dwarf->number * 2u + (entry->origin.kind == CAIRN_FORM_ALT_REFERENCE);
 	uint32_t *known = cairn_map_at(&names->index, cairn_hash_mix(file) ^ place);
 	if (*known == CAIRN_NONE) {
 		*known = (uint32_t)names->count;

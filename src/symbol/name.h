@@ -10,9 +10,9 @@
 
 /* The attributes that are read from an entry. */
 struct cairn_debug_entry {
-	struct cairn_value low, high, ranges;
-	struct cairn_value name, linkage_name;
-	struct cairn_value origin; /* DW_AT_abstract_origin, else DW_AT_specification */
+	struct cairn_form_value low, high, ranges;
+	struct cairn_form_value name, linkage_name;
+	struct cairn_form_value origin; /* DW_AT_abstract_origin, else DW_AT_specification */
 	uint64_t call_file;
 	uint32_t call_line, call_column;
 	uint32_t line; /* DW_AT_decl_line */

@@ -13,7 +13,7 @@ enum {
 	DW_RLE_start_length = 7,
 };
 
-static void start_list(struct cairn_ranges *list, const struct cairn_value *ranges)
+static void start_list(struct cairn_ranges *list, const struct cairn_form_value *ranges)
 {
 	const struct cairn_unit *unit = list->unit;
 	uint64_t offset = ranges->number;
@@ -27,7 +27,7 @@ static void start_list(struct cairn_ranges *list, const struct cairn_value *rang
 	}
 	list->in = cairn_dwarf_cursor(unit->dwarf, unit->dwarf->sections[CAIRN_DWARF_RNGLISTS]);
 	list->form = CAIRN_RANGES_NEW;
-	if (ranges->kind == CAIRN_VALUE_LIST_INDEX) {
+	if (ranges->kind == CAIRN_FORM_LIST_INDEX) {
 		cairn_cursor_seek(&list->in, unit->rnglists_base);
 		unsigned size = unit->encoding.offset_size;
 		cairn_cursor_skip(&list->in, ranges->number < UINT32_MAX ? ranges->number * size : UINT64_MAX);
@@ -38,14 +38,14 @@ static void start_list(struct cairn_ranges *list, const struct cairn_value *rang
 		cairn_cursor_seek(&list->in, offset);
 }
 
-struct cairn_ranges cairn_ranges(const struct cairn_unit *unit, const struct cairn_value *low, const struct cairn_value *high,
-	const struct cairn_value *ranges)
+struct cairn_ranges cairn_ranges(const struct cairn_unit *unit, const struct cairn_form_value *low, const struct cairn_form_value *high,
+	const struct cairn_form_value *ranges)
 {
 	struct cairn_ranges list = {.unit = unit, .base = unit->skeleton ? unit->skeleton->base : unit->base};
 	struct cairn_range single;
-	if (ranges->kind != CAIRN_VALUE_NONE) {
+	if (ranges->kind != CAIRN_FORM_NONE) {
 		start_list(&list, ranges);
-	} else if (cairn_unit_address(unit, low, &single.low) && high->kind != CAIRN_VALUE_NONE) {
+	} else if (cairn_unit_address(unit, low, &single.low) && high->kind != CAIRN_FORM_NONE) {
 		if (!cairn_unit_address(unit, high, &single.high))
 			single.high = single.low + high->number;
 		list.single = single;
@@ -61,7 +61,7 @@ static uint64_t read_address(struct cairn_ranges *list)
 
 static uint64_t read_indexed(struct cairn_ranges *list)
 {
-	struct cairn_value value = {.kind = CAIRN_VALUE_ADDRESS_INDEX, .number = cairn_cursor_uleb(&list->in)};
+	struct cairn_form_value value = {.kind = CAIRN_FORM_ADDRESS_INDEX, .number = cairn_cursor_uleb(&list->in)};
 	uint64_t address;
 	return cairn_unit_address(list->unit, &value, &address) ? address : UINT64_MAX;
 }

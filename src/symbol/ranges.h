@@ -22,8 +22,8 @@ struct cairn_ranges {
 };
 
 /* Starts iterating over the ranges given by these values, any of which may be absent. */
-struct cairn_ranges cairn_ranges(const struct cairn_unit *unit, const struct cairn_value *low, const struct cairn_value *high,
-	const struct cairn_value *ranges);
+struct cairn_ranges cairn_ranges(const struct cairn_unit *unit, const struct cairn_form_value *low, const struct cairn_form_value *high,
+	const struct cairn_form_value *ranges);
 bool cairn_ranges_next(struct cairn_ranges *ranges, struct cairn_range *range);
 
 /* The index of the first of ADDRESSES, which are sorted, that is not below ADDRESS; COUNT if there is none. */

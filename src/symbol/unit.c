@@ -78,7 +78,7 @@ static void set_default_bases(struct cairn_unit *unit)
 }
 
 struct root_texts {
-	struct cairn_value directory, dwo_name;
+	struct cairn_form_value directory, dwo_name;
 };
 
 static bool is_c(uint64_t language)
@@ -87,7 +87,7 @@ static bool is_c(uint64_t language)
 	return language == c89 || language == c || language == c99 || language == c11 || language == c17;
 }
 
-static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, uint16_t attribute, struct cairn_value value)
+static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, uint16_t attribute, struct cairn_form_value value)
 {
 	switch (attribute) {
 	case DW_AT_low_pc:
@@ -182,19 +182,19 @@ static bool read_indexed(const struct cairn_dwarf *dwarf, enum cairn_dwarf_secti
 	return true;
 }
 
-const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_value *value)
+const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_form_value *value)
 {
 	uint64_t offset;
 	switch (value->kind) {
-	case CAIRN_VALUE_TEXT:
+	case CAIRN_FORM_TEXT:
 		return strnlen(value->text, CAIRN_LONGEST_NAME) < CAIRN_LONGEST_NAME ? value->text : NULL;
-	case CAIRN_VALUE_STR:
+	case CAIRN_FORM_STR:
 		return cairn_dwarf_string(unit->dwarf, CAIRN_DWARF_STR, value->number);
-	case CAIRN_VALUE_LINE_STR:
+	case CAIRN_FORM_LINE_STR:
 		return cairn_dwarf_string(unit->dwarf, CAIRN_DWARF_LINE_STR, value->number);
-	case CAIRN_VALUE_ALT_STR:
+	case CAIRN_FORM_ALT_STR:
 		return unit->dwarf->alt ? cairn_dwarf_string(unit->dwarf->alt, CAIRN_DWARF_STR, value->number) : NULL;
-	case CAIRN_VALUE_STR_INDEX:
+	case CAIRN_FORM_STR_INDEX:
 		if (!read_indexed(unit->dwarf, CAIRN_DWARF_STR_OFFSETS, unit->str_offsets_base, value->number,
 				  unit->encoding.offset_size, &offset))
 			return NULL;
@@ -204,13 +204,13 @@ const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_va
 	}
 }
 
-bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_value *value, uint64_t *address)
+bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_form_value *value, uint64_t *address)
 {
-	if (value->kind == CAIRN_VALUE_ADDRESS) {
+	if (value->kind == CAIRN_FORM_ADDRESS) {
 		*address = value->number;
 		return true;
 	}
-	if (value->kind != CAIRN_VALUE_ADDRESS_INDEX)
+	if (value->kind != CAIRN_FORM_ADDRESS_INDEX)
 		return false;
 	const struct cairn_unit *owner = unit->skeleton ? unit->skeleton : unit;
 	return read_indexed(owner->dwarf, CAIRN_DWARF_ADDR, owner->addr_base, value->number,

@@ -29,7 +29,7 @@ struct cairn_unit {
 	uint64_t dwo_id;
 	bool has_lines;
 	uint64_t lines; /* offset in .debug_line */
-	struct cairn_value low, high, ranges, producer; /* of the root */
+	struct cairn_form_value low, high, ranges, producer; /* of the root */
 	uint64_t base;                        /* address that ranges start from: the root's low_pc, or 0 */
 	uint64_t str_offsets_base, addr_base, rnglists_base;
 	uint64_t ranges_base; /* GNU split DWARF 4: added to offsets of .debug_ranges in the .dwo */
@@ -51,8 +51,8 @@ static inline bool cairn_unit_has_code(const struct cairn_unit *unit)
 }
 
 /* The meaning of VALUE in UNIT. NULL or false if it is absent or invalid. */
-const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_value *value);
-bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_value *value, uint64_t *address);
+const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_form_value *value);
+bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_form_value *value, uint64_t *address);
 
 /* A cursor over the unit's bytes whose offsets count from the start of .debug_info, placed at OFFSET. */
 struct cairn_cursor cairn_unit_cursor(const struct cairn_unit *unit, uint64_t offset);

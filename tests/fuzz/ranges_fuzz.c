@@ -3,9 +3,9 @@
 #include "sections.h"
 #include "symbol/ranges.h"
 
-static void walk(struct cairn_unit *unit, enum cairn_value_kind kind, uint64_t number)
+static void walk(struct cairn_unit *unit, enum cairn_form_class kind, uint64_t number)
 {
-	struct cairn_value none = {0}, list = {.kind = kind, .number = number};
+	struct cairn_form_value none = {0}, list = {.kind = kind, .number = number};
 	struct cairn_ranges ranges = cairn_ranges(unit, &none, &none, &list);
 	struct cairn_range range;
 	size_t count = 0;
@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint8_t version = 4; version <= 5; version++) {
 		for (uint8_t address_size = 4; address_size <= 8; address_size += 4) {
 			struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {version, address_size, address_size}, .base = 0x1000};
-			walk(&unit, CAIRN_VALUE_OFFSET, 0);
-			walk(&unit, CAIRN_VALUE_LIST_INDEX, 0);
-			walk(&unit, CAIRN_VALUE_LIST_INDEX, 3);
+			walk(&unit, CAIRN_FORM_OFFSET, 0);
+			walk(&unit, CAIRN_FORM_LIST_INDEX, 0);
+			walk(&unit, CAIRN_FORM_LIST_INDEX, 3);
 			unit.rnglists_base = 12;
-			walk(&unit, CAIRN_VALUE_LIST_INDEX, 1);
+			walk(&unit, CAIRN_FORM_LIST_INDEX, 1);
 		}
 	}
 	return 0;

@@ -5,7 +5,7 @@
 #include "assemble.h"
 #include "tap.h"
 
-static const struct cairn_value none;
+static const struct cairn_form_value none;
 
 /* The ranges as "low-high low-high", in hex. */
 static const char *spell(struct cairn_ranges ranges)
@@ -25,8 +25,8 @@ static void test_single(void)
 	struct cairn_dwarf dwarf;
 	make_dwarf(&dwarf);
 	struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {4, 8, 4}};
-	struct cairn_value low = {.kind = CAIRN_VALUE_ADDRESS, .number = 0x1000}, length = {.kind = CAIRN_VALUE_NUMBER, .number = 0x20};
-	struct cairn_value high = {.kind = CAIRN_VALUE_ADDRESS, .number = 0x1080};
+	struct cairn_form_value low = {.kind = CAIRN_FORM_ADDRESS, .number = 0x1000}, length = {.kind = CAIRN_FORM_NUMBER, .number = 0x20};
+	struct cairn_form_value high = {.kind = CAIRN_FORM_ADDRESS, .number = 0x1080};
 	is_text(spell(cairn_ranges(&unit, &low, &length, &none)), "1000-1020", "high_pc as a length");
 	is_text(spell(cairn_ranges(&unit, &low, &high, &none)), "1000-1080", "high_pc as an address");
 	is_text(spell(cairn_ranges(&unit, &low, &none, &none)), "", "no high_pc");
@@ -52,7 +52,7 @@ static void test_old(void)
 	make_dwarf(&dwarf);
 	dwarf.sections[CAIRN_DWARF_RANGES] = cairn_buffer_bytes(&out);
 	struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {4, 8, 4}, .base = 0x1000};
-	struct cairn_value offset = {.kind = CAIRN_VALUE_OFFSET, .number = 0};
+	struct cairn_form_value offset = {.kind = CAIRN_FORM_OFFSET, .number = 0};
 	is_text(spell(cairn_ranges(&unit, &none, &none, &offset)), "1010-1020 5001-5002 7000-7001", "base of the unit, then of the list");
 	struct cairn_unit skeleton = unit;
 	skeleton.ranges_base = 96;
@@ -94,7 +94,7 @@ static void test_new(void)
 	dwarf.sections[CAIRN_DWARF_RNGLISTS] = cairn_buffer_bytes(&out);
 	dwarf.sections[CAIRN_DWARF_ADDR] = cairn_buffer_bytes(&addresses);
 	struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {5, 8, 4}, .base = 0x1000};
-	struct cairn_value offset = {.kind = CAIRN_VALUE_OFFSET, .number = 4}, index = {.kind = CAIRN_VALUE_LIST_INDEX, .number = 0};
+	struct cairn_form_value offset = {.kind = CAIRN_FORM_OFFSET, .number = 4}, index = {.kind = CAIRN_FORM_LIST_INDEX, .number = 0};
 	static const char wanted[] = "1010-1020 2001-2002 2000-2100 2100-2109 6000-6001 7000-7010 8000-8005";
 	is_text(spell(cairn_ranges(&unit, &none, &none, &offset)), wanted, "every kind of entry, by offset");
 	is_text(spell(cairn_ranges(&unit, &none, &none, &index)), wanted, "and by index");

@@ -111,9 +111,9 @@ static void test_skeleton(void)
 	ok(unit.has_dwo_id && unit.dwo_id == 0x1122334455667788, "its id");
 	is_text(unit.dwo_name, "unit.dwo", "its name, by index, though the base comes later");
 	is_int(unit.base, 0x4000, "its address, by index");
-	struct cairn_value beyond = {.kind = CAIRN_VALUE_STR_INDEX, .number = UINT64_MAX / 4};
+	struct cairn_form_value beyond = {.kind = CAIRN_FORM_STR_INDEX, .number = UINT64_MAX / 4};
 	ok(!cairn_unit_text(&unit, &beyond), "an index past the table leads nowhere");
-	beyond.kind = CAIRN_VALUE_STR;
+	beyond.kind = CAIRN_FORM_STR;
 	ok(!cairn_unit_text(&unit, &beyond), "nor does an offset past the strings");
 	cairn_buffer_free(&addresses);
 	cairn_buffer_free(&offsets);
