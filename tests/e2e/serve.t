@@ -502,8 +502,9 @@ holds 'which comes when it is whole' wait_for 30 entries '[1, 1]'
 rm written/ahead.heap
 python3 - <<'EOF' &
 import time
-with open("written/service.log", "w") as log:
+with open("written/service.log", "w") as log: # its end is an event that makes the server look
     log.write("a line of a log, which is no dump\n" * 30000)
+with open("written/service.log", "a") as log:
     for _ in range(1200):
         log.write("another line\n")
         log.flush()
