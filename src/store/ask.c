@@ -251,27 +251,26 @@ static bool ask_earlier(struct cairn_store *store, const struct cairn_question *
 			const struct cairn_map *places, struct cairn_error *error)
 {
 	enum { at_once = 200 };
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	cairn_buffer_format(&statement, "SELECT instance, max(time_ns) FROM snapshots WHERE time_ns < %lld AND time_ns >= %lld AND ",
 			    (long long)question->from_ns, (long long)(question->from_ns - CAIRN_DAY_NS));
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
-	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
+	cairn_selection_begin(&selection, store, statement.data, "nn", error);
+	while (cairn_selection_next(&selection)) {
 		statement.length = 0;
 		cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE ", point_columns, store->engine->latest);
-		for (size_t i = 0; i < at_once && cairn_cursor_left(&cursor); i++) {
-			uint64_t instance = cairn_row_take_number(&cursor), time_ns = cairn_row_take_number(&cursor);
+		for (size_t i = 0; i < at_once && cairn_selection_next(&selection); i++) {
+			uint64_t instance = cairn_row_take_number(&selection.row), time_ns = cairn_row_take_number(&selection.row);
 			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %llu)", i ? " OR " : "",
 					    (unsigned long long)instance, (unsigned long long)time_ns);
 		}
 		cairn_buffer_byte(&statement, 0);
-		good = put_earlier(store, statement.data, processes, places, error);
+		selection.good = put_earlier(store, statement.data, processes, places, error);
 	}
 	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 static int64_t first_seen(const struct cairn_store_process *process)
@@ -336,27 +335,27 @@ static void want(struct wanted *wanted, uint64_t id)
 	wanted->items[wanted->count++] = id;
 }
 
-/* Asks for the rows of TABLE whose first column is in WANTED, a few thousand at a time. */
+/* Asks for the rows of TABLE whose first column is in WANTED, a few thousand at a time, and has TAKE read each. */
 static bool ask_by_id(struct cairn_store *store, const char *columns, const char *types, const struct cairn_table *table,
-		      const struct wanted *wanted, void (*take)(struct cairn_dictionary *dictionary, struct cairn_bytes rows),
+		      const struct wanted *wanted, void (*take)(struct cairn_dictionary *dictionary, struct cairn_cursor *row),
 		      struct cairn_error *error)
 {
 	enum { at_once = 10000 };
-	for (size_t from = 0; from < wanted->count; from += at_once) {
-		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	bool good = true;
+	for (size_t from = 0; good && from < wanted->count; from += at_once) {
+		struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+		struct cairn_selection selection;
 		cairn_buffer_format(&statement, "SELECT %s FROM %s WHERE %s IN (", columns, table->name, table->key);
 		for (size_t i = from; i < wanted->count && i < from + at_once; i++)
 			cairn_buffer_format(&statement, "%s%llu", i > from ? "," : "", (unsigned long long)wanted->items[i]);
 		cairn_buffer_format(&statement, ")%c", 0);
-		bool good = store->engine->select(store->connection, statement.data, types, &rows, error);
-		if (good)
-			take(&store->dictionary, cairn_buffer_bytes(&rows));
+		cairn_selection_begin(&selection, store, statement.data, types, error);
+		while (cairn_selection_next(&selection))
+			take(&store->dictionary, &selection.row);
+		good = cairn_selection_end(&selection, error);
 		cairn_buffer_free(&statement);
-		cairn_buffer_free(&rows);
-		if (!good)
-			return false;
 	}
-	return true;
+	return good;
 }
 
 /* Bounded, since rows of earlier versions may have texts of any length. */
@@ -379,7 +378,7 @@ static bool relearn(struct cairn_store *store, struct cairn_error *error)
 			want(&frames, slot->key);
 	}
 	bool good = ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
-			      cairn_dictionary_add_frames, error);
+			      cairn_dictionary_take_frame, error);
 	free(frames.items);
 	return good;
 }
@@ -395,7 +394,7 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 		*at = 0;
 	}
 	bool good = relearn(store, error) &&
-		    ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
+		    ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_take_stack, error);
 	cairn_map_free(&asked);
 	asked = (struct cairn_map){0};
 	/* Not only those of now: of an earlier question, the frames may have failed to come. */
@@ -410,7 +409,7 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 		}
 	}
 	good = good && ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
-				 cairn_dictionary_add_frames, error);
+				 cairn_dictionary_take_frame, error);
 	if (good)
 		store->dictionary.learned = store->dictionary.list_count;
 	cairn_map_free(&asked);

@@ -14,7 +14,8 @@ bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_proce
 	for (size_t i = 0; i < processes->count; i++)
 		*cairn_map_at(&places, processes->items[i].instance) = (uint32_t)i;
 	for (size_t from = 0; good && from < processes->count; from += at_once) {
-		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+		struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+		struct cairn_selection selection;
 		cairn_buffer_format(&statement, "SELECT instance, line, bytes FROM bills%s WHERE ", store->engine->latest);
 		for (size_t i = from; i < processes->count && i < from + at_once; i++) {
 			const struct cairn_store_process *process = &processes->items[i];
@@ -23,19 +24,18 @@ bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_proce
 					    (long long)process->points[process->point_count - 1].time_ns);
 		}
 		cairn_buffer_byte(&statement, 0);
-		good = store->engine->select(store->connection, statement.data, "ntr", &rows, error);
-		struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-		while (good && cairn_cursor_left(&cursor)) {
+		cairn_selection_begin(&selection, store, statement.data, "ntr", error);
+		while (cairn_selection_next(&selection)) {
 			char line[64];
-			uint32_t place = cairn_map_get(&places, cairn_row_take_number(&cursor));
-			struct cairn_bytes text = cairn_row_take_text(&cursor);
-			double bytes = cairn_row_take_real(&cursor);
+			uint32_t place = cairn_map_get(&places, cairn_row_take_number(&selection.row));
+			struct cairn_bytes text = cairn_row_take_text(&selection.row);
+			double bytes = cairn_row_take_real(&selection.row);
 			snprintf(line, sizeof line, "%.*s", (int)(text.length < sizeof line ? text.length : sizeof line - 1), text.data);
-			if (!cursor.failed && place != CAIRN_NONE)
+			if (!selection.row.failed && place != CAIRN_NONE)
 				visit(context, place, line, bytes);
 		}
+		good = cairn_selection_end(&selection, error);
 		cairn_buffer_free(&statement);
-		cairn_buffer_free(&rows);
 	}
 	cairn_map_free(&places);
 	return good;

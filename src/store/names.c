@@ -49,17 +49,20 @@ bool cairn_store_named(struct cairn_store *store, const uint64_t *ids, size_t co
 	enum { at_once = 10000 };
 	bool good = true;
 	for (size_t from = 0; good && from < count; from += at_once) {
-		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+		struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+		struct cairn_selection selection;
 		cairn_buffer_text(&statement, "SELECT frame FROM frames WHERE names <> '' AND frame IN (");
 		for (size_t i = from; i < count && i < from + at_once; i++)
 			cairn_buffer_format(&statement, "%s%llu", i > from ? "," : "", (unsigned long long)ids[i]);
 		cairn_buffer_format(&statement, ")%c", 0);
-		good = store->engine->select(store->connection, statement.data, "n", &rows, error);
-		struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-		while (good && cairn_cursor_left(&cursor))
-			*cairn_map_at(named, cairn_row_take_number(&cursor)) = 0;
+		cairn_selection_begin(&selection, store, statement.data, "n", error);
+		while (cairn_selection_next(&selection)) {
+			uint64_t frame = cairn_row_take_number(&selection.row);
+			if (!selection.row.failed)
+				*cairn_map_at(named, frame) = 0;
+		}
+		good = cairn_selection_end(&selection, error);
 		cairn_buffer_free(&statement);
-		cairn_buffer_free(&rows);
 	}
 	return good;
 }

@@ -329,43 +329,37 @@ static struct cairn_bytes keep(struct cairn_arena *arena, struct cairn_bytes byt
 	return (struct cairn_bytes){cairn_arena_text(arena, bytes), bytes.length};
 }
 
-void cairn_dictionary_add_stacks(struct cairn_dictionary *dictionary, struct cairn_bytes bytes)
+void cairn_dictionary_take_stack(struct cairn_dictionary *dictionary, struct cairn_cursor *rows)
 {
-	struct cairn_cursor rows = cairn_cursor(bytes);
-	while (cairn_cursor_left(&rows)) {
-		size_t count;
-		uint64_t id = cairn_row_take_number(&rows);
-		struct cairn_bytes frames = cairn_row_take_list(&rows, &count);
-		uint32_t *at = rows.failed ? NULL : cairn_map_at(&dictionary->stacks, id);
-		if (!at || *at != CAIRN_NONE)
-			continue;
-		*at = (uint32_t)dictionary->list_count;
-		cairn_array_room(dictionary->lists, dictionary->list_count, dictionary->list_capacity);
-		dictionary->lists[dictionary->list_count++] = keep(&dictionary->arena, frames);
-	}
+	size_t count;
+	uint64_t id = cairn_row_take_number(rows);
+	struct cairn_bytes frames = cairn_row_take_list(rows, &count);
+	uint32_t *at = rows->failed ? NULL : cairn_map_at(&dictionary->stacks, id);
+	if (!at || *at != CAIRN_NONE)
+		return;
+	*at = (uint32_t)dictionary->list_count;
+	cairn_array_room(dictionary->lists, dictionary->list_count, dictionary->list_capacity);
+	dictionary->lists[dictionary->list_count++] = keep(&dictionary->arena, frames);
 }
 
-void cairn_dictionary_add_frames(struct cairn_dictionary *dictionary, struct cairn_bytes bytes)
+void cairn_dictionary_take_frame(struct cairn_dictionary *dictionary, struct cairn_cursor *rows)
 {
-	struct cairn_cursor rows = cairn_cursor(bytes);
-	while (cairn_cursor_left(&rows)) {
-		struct cairn_place place;
-		uint64_t id = cairn_row_take_number(&rows);
-		place.build_id = cairn_row_take_text(&rows);
-		place.module = cairn_row_take_text(&rows);
-		place.offset = cairn_row_take_number(&rows);
-		place.names = cairn_row_take_text(&rows);
-		uint32_t *at = rows.failed ? NULL : cairn_map_at(&dictionary->frames, id);
-		/* A frame that was named later may still have a row without names. */
-		if (!at || (*at != CAIRN_NONE && (dictionary->places[*at].names.length > 0 || place.names.length == 0)))
-			continue;
-		*at = (uint32_t)dictionary->place_count;
-		place.build_id = keep(&dictionary->arena, place.build_id);
-		place.module = keep(&dictionary->arena, place.module);
-		place.names = keep(&dictionary->arena, place.names);
-		cairn_array_room(dictionary->places, dictionary->place_count, dictionary->place_capacity);
-		dictionary->places[dictionary->place_count++] = place;
-	}
+	struct cairn_place place;
+	uint64_t id = cairn_row_take_number(rows);
+	place.build_id = cairn_row_take_text(rows);
+	place.module = cairn_row_take_text(rows);
+	place.offset = cairn_row_take_number(rows);
+	place.names = cairn_row_take_text(rows);
+	uint32_t *at = rows->failed ? NULL : cairn_map_at(&dictionary->frames, id);
+	/* A frame that was named later may still have a row without names. */
+	if (!at || (*at != CAIRN_NONE && (dictionary->places[*at].names.length > 0 || place.names.length == 0)))
+		return;
+	*at = (uint32_t)dictionary->place_count;
+	place.build_id = keep(&dictionary->arena, place.build_id);
+	place.module = keep(&dictionary->arena, place.module);
+	place.names = keep(&dictionary->arena, place.names);
+	cairn_array_room(dictionary->places, dictionary->place_count, dictionary->place_capacity);
+	dictionary->places[dictionary->place_count++] = place;
 }
 
 void cairn_dictionary_free(struct cairn_dictionary *dictionary)

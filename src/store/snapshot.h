@@ -56,9 +56,9 @@ struct cairn_dictionary {
 	struct cairn_arena arena;
 };
 
-/* Adds rows of the two tables. */
-void cairn_dictionary_add_stacks(struct cairn_dictionary *dictionary, struct cairn_bytes rows);
-void cairn_dictionary_add_frames(struct cairn_dictionary *dictionary, struct cairn_bytes rows);
+/* Takes a row of one of the two tables off ROWS and adds what it says; nothing if the row is cut short. */
+void cairn_dictionary_take_stack(struct cairn_dictionary *dictionary, struct cairn_cursor *rows);
+void cairn_dictionary_take_frame(struct cairn_dictionary *dictionary, struct cairn_cursor *rows);
 void cairn_dictionary_free(struct cairn_dictionary *dictionary);
 
 /* One sample in the store. */

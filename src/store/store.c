@@ -85,13 +85,15 @@ void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 /* Reads the settings. Returns false if the store has no tables. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
-	struct cairn_buffer rows = cairn_buffer(1 << 16), statement = cairn_buffer(200);
+	struct cairn_buffer statement = cairn_buffer(200);
+	struct cairn_selection selection;
 	uint64_t identity = 0;
 	cairn_buffer_format(&statement, "SELECT setting, value FROM settings%s%c", store->engine->latest, 0);
-	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		uint64_t setting = cairn_row_take_number(&cursor), value = cairn_row_take_number(&cursor);
+	cairn_selection_begin(&selection, store, statement.data, "nn", error);
+	while (cairn_selection_next(&selection)) {
+		uint64_t setting = cairn_row_take_number(&selection.row), value = cairn_row_take_number(&selection.row);
+		if (selection.row.failed)
+			break;
 		store->version = setting == setting_version ? value : store->version;
 		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
 		store->views = setting == setting_views ? value : store->views;
@@ -102,9 +104,8 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 	if (store->identity != identity)
 		cairn_written_free(&store->written);
 	store->identity = identity;
-	cairn_buffer_free(&rows);
 	cairn_buffer_free(&statement);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 /* Migrates tables of an earlier version. An interrupted migration continues where it was. */
@@ -282,7 +283,8 @@ static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, s
 static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_row *wanted, size_t count, struct found_base *found,
 		       struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection;
 	struct cairn_map at = {0};
 	for (size_t i = 0; i < count; i++) {
 		*cairn_map_at(&at, wanted[i].instance) = (uint32_t)i;
@@ -293,16 +295,15 @@ static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_ro
 		"SELECT instance, time_ns, period, unsampling, has_allocated FROM snapshots%s WHERE base_ns = 0 AND instance IN (",
 		store->engine->latest);
 	list_wanted(wanted, count, &statement);
-	bool good = store->engine->select(store->connection, statement.data, "nnrnn", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		struct cairn_snapshot_row row = {.instance = cairn_row_take_number(&cursor)};
-		row.time_ns = (int64_t)cairn_row_take_number(&cursor);
-		row.period = cairn_row_take_real(&cursor);
-		row.unsampling = cairn_row_take_number(&cursor);
-		row.has_allocated = cairn_row_take_number(&cursor);
+	cairn_selection_begin(&selection, store, statement.data, "nnrnn", error);
+	while (cairn_selection_next(&selection)) {
+		struct cairn_snapshot_row row = {.instance = cairn_row_take_number(&selection.row)};
+		row.time_ns = (int64_t)cairn_row_take_number(&selection.row);
+		row.period = cairn_row_take_real(&selection.row);
+		row.unsampling = cairn_row_take_number(&selection.row);
+		row.has_allocated = cairn_row_take_number(&selection.row);
 		uint32_t place = cairn_map_get(&at, row.instance);
-		if (cursor.failed || place == CAIRN_NONE)
+		if (selection.row.failed || place == CAIRN_NONE)
 			continue;
 		struct found_base *base = &found[place];
 		base->in_hour = base->in_hour || cairn_store_hour(row.time_ns) == cairn_store_hour(base->wanted->time_ns);
@@ -311,14 +312,14 @@ static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_ro
 	}
 	cairn_map_free(&at);
 	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	return cairn_selection_end(&selection, error);
 }
 
 /* Fetches the samples of the bases that were found. */
 static bool fetch_bases(struct cairn_store *store, struct found_base *found, size_t count, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	struct cairn_selection selection = {0};
 	struct cairn_map at = {0};
 	cairn_buffer_format(&statement,
 			    "SELECT instance, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s WHERE ",
@@ -332,12 +333,12 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 		*cairn_map_at(&at, found[i].snapshot.instance) = (uint32_t)i;
 	}
 	cairn_buffer_byte(&statement, 0);
-	bool good = listed == 0 || store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		uint32_t place = cairn_map_get(&at, cairn_row_take_number(&cursor));
-		struct cairn_stored_sample sample = cairn_stored_sample_take(&cursor);
-		if (cursor.failed || place == CAIRN_NONE)
+	if (listed > 0)
+		cairn_selection_begin(&selection, store, statement.data, "nnrrrrr", error);
+	while (cairn_selection_next(&selection)) {
+		uint32_t place = cairn_map_get(&at, cairn_row_take_number(&selection.row));
+		struct cairn_stored_sample sample = cairn_stored_sample_take(&selection.row);
+		if (selection.row.failed || place == CAIRN_NONE)
 			continue;
 		struct found_base *base = &found[place];
 		cairn_array_room(base->samples, base->count, base->capacity);
@@ -345,8 +346,7 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 	}
 	cairn_map_free(&at);
 	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
-	return good;
+	return listed == 0 || cairn_selection_end(&selection, error);
 }
 
 /* Looks in the store for bases of the snapshots in ROWS that have none, and for the hours that hourly has: another collector may have

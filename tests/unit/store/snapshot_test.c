@@ -57,6 +57,16 @@ static size_t take_samples(const struct cairn_buffer *rows, struct cairn_stored_
 	return count;
 }
 
+/* Has TAKE read all of ROWS. Returns whether the last row is whole. */
+static bool take_all(struct cairn_dictionary *dictionary, void (*take)(struct cairn_dictionary *dictionary, struct cairn_cursor *rows),
+		     struct cairn_bytes rows)
+{
+	struct cairn_cursor cursor = cairn_cursor(rows);
+	while (cairn_cursor_left(&cursor))
+		take(dictionary, &cursor);
+	return !cursor.failed;
+}
+
 /* One long name, many times at each address: a small profile, and limited rows, in which every name is whole. */
 static void test_long_names(void)
 {
@@ -118,8 +128,8 @@ int main(void)
 	is_int(take_samples(&rows[CAIRN_TABLE_SAMPLES], samples, 8), 2, "a row for each stack");
 	struct cairn_buffer stacks = without_last(&rows[CAIRN_TABLE_STACKS], &cairn_tables[CAIRN_TABLE_STACKS], 1);
 	struct cairn_buffer frames = without_last(&rows[CAIRN_TABLE_FRAMES], &cairn_tables[CAIRN_TABLE_FRAMES], 2);
-	cairn_dictionary_add_stacks(&dictionary, cairn_buffer_bytes(&stacks));
-	cairn_dictionary_add_frames(&dictionary, cairn_buffer_bytes(&frames));
+	ok(take_all(&dictionary, cairn_dictionary_take_stack, cairn_buffer_bytes(&stacks)), "rows of stacks are taken,");
+	ok(take_all(&dictionary, cairn_dictionary_take_frame, cairn_buffer_bytes(&frames)), "and rows of frames");
 	is_int(dictionary.list_count, 2, "two stacks");
 	is_int(dictionary.place_count, 3, "of three frames");
 
@@ -190,10 +200,14 @@ int main(void)
 	others = (struct cairn_numbered){0};
 
 	/* Rows cut at every byte. */
+	size_t whole = 0;
 	for (size_t length = 0; length < frames.length; length++)
-		cairn_dictionary_add_frames(&nothing, (struct cairn_bytes){frames.data, length});
+		whole += take_all(&nothing, cairn_dictionary_take_frame, (struct cairn_bytes){frames.data, length});
+	is_int(whole, 3, "cut after no row, one and two, frames are whole, and nowhere else");
+	whole = 0;
 	for (size_t length = 0; length < stacks.length; length++)
-		cairn_dictionary_add_stacks(&nothing, (struct cairn_bytes){stacks.data, length});
+		whole += take_all(&nothing, cairn_dictionary_take_stack, (struct cairn_bytes){stacks.data, length});
+	is_int(whole, 2, "nor are stacks");
 	ok(nothing.place_count <= 3 && nothing.list_count <= 2, "rows that are cut short give no more than whole ones");
 	size_t items;
 	struct cairn_cursor lying = cairn_cursor((struct cairn_bytes){"\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 9});

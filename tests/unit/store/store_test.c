@@ -4,7 +4,7 @@
 
 #include "process/clock.h"
 #include "profile/read.h"
-#include "store/engine.h"
+#include "store/handle.h"
 #include "store/names.h"
 #include "store/snapshot.h"
 #include "tap.h"
@@ -130,6 +130,71 @@ static void test_failure(void)
 	sql("ALTER TABLE hidden RENAME TO frames");
 	is_int(named_places(store), 3, "asked again, it has them all");
 	cairn_store_close(store);
+}
+
+static size_t answers, cut_answer; /* the answers of `select_cut`, and which of them is cut */
+static bool was_cut;
+
+/* As SQLite answers, but one answer lacks its last byte. */
+static bool select_cut(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
+{
+	bool good = cairn_engine_sqlite.select(connection, statement, types, rows, error);
+	if (good && rows->length > 0 && answers++ == cut_answer) {
+		rows->length--;
+		was_cut = true;
+	}
+	return good;
+}
+
+static void ignore_bill(void *context, size_t process, const char *line, double bytes)
+{
+	(void)context, (void)process, (void)line, (void)bytes;
+}
+
+/* Asks STORE all kinds of questions. */
+static bool ask_all(struct cairn_store *store, int64_t now, struct cairn_error *error)
+{
+	struct cairn_store_processes processes = {0};
+	struct cairn_profile profile;
+	struct cairn_map named = {0};
+	uint64_t frame = (uint64_t)sql("SELECT min(frame) FROM frames");
+	size_t last = 0, places = 0;
+	make(&profile, now, 42, true);
+	bool good = cairn_store_check(store, error) &&
+		    cairn_store_ask(store, &(struct cairn_question){.from_ns = now - 500 * second}, &processes, error) &&
+		    processes.count > 0 &&
+		    cairn_store_profiles(store, &processes.items[0], &last, 1, count_named, &places, error) &&
+		    cairn_store_bills(store, &processes, ignore_bill, NULL, error) &&
+		    cairn_store_named(store, &frame, 1, &named, error) &&
+		    cairn_store_put(store, &(struct cairn_store_snapshot){.profile = &profile, .service = cairn_bytes_of("api"),
+									  .version = cairn_bytes_of("1"), .host = cairn_bytes_of("one")}, 1,
+				    error);
+	cairn_map_free(&named);
+	cairn_profile_free(&profile);
+	cairn_store_processes_free(&processes);
+	return good;
+}
+
+/* An answer that ends within a row fails the question, whichever statement it answers. */
+static void test_cut_answers(int64_t now)
+{
+	struct cairn_store_engine engine = cairn_engine_sqlite;
+	engine.select = select_cut;
+	sql("INSERT INTO bills SELECT instance, time_ns, 'heap', 1.0 FROM snapshots");
+	for (cut_answer = 0, was_cut = true; was_cut; cut_answer++) {
+		struct cairn_error error = {0};
+		struct cairn_store *store = open_store();
+		store->engine = &engine;
+		was_cut = false;
+		answers = 0;
+		bool good = ask_all(store, now, &error);
+		ok(was_cut ? !good && strstr(error.text, "ends within a row") : good, "answer %zu %s", cut_answer,
+		   was_cut ? "cut short is refused" : "is not there, and the others are good");
+		store->engine = &cairn_engine_sqlite;
+		cairn_store_close(store);
+	}
+	ok(cut_answer > 8, "there are many kinds of answers: %zu", cut_answer - 1);
+	sql("DELETE FROM bills");
 }
 
 /* Removes what was put of SERVICE. */
@@ -311,6 +376,7 @@ int main(void)
 	raw = cairn_engine_sqlite.open(path, false, &error);
 	test_names(now);
 	test_failure();
+	test_cut_answers(now);
 	test_gone();
 	test_hours(now);
 	test_few_points(now);
