@@ -185,7 +185,7 @@ static bool choose_token(struct cairn_error *error)
 	if (serve.loopback)
 		return true;
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return cairn_fail_errno(error, "no random numbers for a token");
+		return cairn_fail_errno(error, "cannot get random numbers for a token");
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(serve.token + 2 * i, 3, "%02x", random[i]);
 	return true;

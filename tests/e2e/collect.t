@@ -98,7 +98,7 @@ is "$(send "$scratch/names.pb.gz" forger)" 202 "a profile of $(($(stat -c %s "$s
 is "$(send "$1" honest)" 202 'and so is an honest one'
 wait_for 30 emptied
 is "$(metric rejected_total) $(snapshots)" '1 1' 'the first is no use, and the other is stored'
-like "$(cat "$scratch/collect.log")" '*a snapshot from forger is no use: the names at its 4000 addresses take 6? MiB, more than 4 times --unpacked-bytes*' \
+like "$(cat "$scratch/collect.log")" '*a snapshot from forger cannot be used, and is dropped: the names at its 4000 addresses take 6? MiB, more than 4 times --unpacked-bytes*' \
 	'and that is said, with its sender'
 stop
 

@@ -67,7 +67,7 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 		if (!loaded[i].opened)
 			continue;
 		if (!loaded[i].it.ignored || collector->ignored == 0)
-			cairn_note("a snapshot from %s is no use: %s", loaded[i].it.host[0] ? loaded[i].it.host : "a sender", bad.text);
+			cairn_note("a snapshot from %s cannot be used, and is dropped: %s", loaded[i].it.host[0] ? loaded[i].it.host : "a sender", bad.text);
 		collector->rejected += !loaded[i].it.ignored;
 		collector->ignored += loaded[i].it.ignored;
 		cairn_spool_remove(&collector->spool, names[i]);
@@ -152,18 +152,18 @@ void *cairn_move_run(void *context)
 				    : -1;
 		if (moved >= 0 && cairn_naming_is_due(&naming) && cairn_store_check(store, &error) &&
 		    !cairn_naming_run(&naming, store, &error))
-			cairn_note("names for stored snapshots come later: %s", error.text); /* this does not affect the snapshots */
+			cairn_note("cannot name stored snapshots now, and will try again: %s", error.text); /* this does not affect the snapshots */
 		if (moved < 0) {
 			collector->failures++;
 			if (pause == 0)
-				cairn_note("the store takes nothing, so snapshots wait on disk: %s", error.text);
+				cairn_note("the store does not accept snapshots, so they wait on disk: %s", error.text);
 			pause = pause == 0 ? shortest_ms : pause * 2 < longest_ms ? pause * 2 : longest_ms;
 			cairn_store_close(store);
 			store = NULL;
 			wait_for_work(collector, pause);
 		} else {
 			if (pause > 0)
-				cairn_note("the store takes snapshots again");
+				cairn_note("the store accepts snapshots again");
 			pause = 0;
 			if (moved == 0 || collector->spool.files == 0)
 				wait_for_work(collector, idle_ms);

@@ -39,7 +39,7 @@ static bool make_secret(const char *path, struct cairn_error *error)
 	if (access(path, R_OK) == 0)
 		return true;
 	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-		return cairn_fail_errno(error, "no random numbers");
+		return cairn_fail_errno(error, "cannot get random numbers");
 	for (size_t i = 0; i < sizeof bytes; i++)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	snprintf(draft, sizeof draft, "%.4000s.%d", path, (int)getpid());
@@ -333,7 +333,7 @@ static bool take(struct cairn_uploads *uploads, const struct upload *upload, str
 	/* One that is whole was not examined yet, because the collector was killed, or its disk failed, at that very moment. */
 	if (state->received < upload->size) {
 		if (state->received != upload->offset)
-			return fail(state, 409, error, "%llu bytes of the file are here; go on from there",
+			return fail(state, 409, error, "the collector has %llu bytes of the file; continue from there",
 				    (unsigned long long)state->received);
 		if (!make_room(uploads, upload->folder, upload->draft, upload->piece.length))
 			return fail(state, 507, error, "there is no room for the file beside other uploads that are under way");
@@ -347,7 +347,7 @@ static bool take(struct cairn_uploads *uploads, const struct upload *upload, str
 		return fail_disk(state, error, "the collector cannot write to its disk");
 	if (!has_sum(upload->file, upload->sum)) {
 		unlink(upload->draft);
-		return fail(state, 400, error, "what arrived is not what was announced: its SHA-256 is another");
+		return fail(state, 400, error, "what arrived is not the announced file: its SHA-256 differs");
 	}
 	return adopt(uploads, upload, state, error);
 }
@@ -372,7 +372,7 @@ bool cairn_uploads_take(struct cairn_uploads *uploads, struct cairn_bytes tenant
 	int created = offset == 0 ? O_CREAT : 0; /* a file that was not begun is not made: nobody would ever remove it */
 	upload.file = cairn_folder_make(drafts) ? open(upload.draft, O_RDWR | created | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
 	if (upload.file < 0 && errno == ENOENT && offset > 0)
-		return fail(state, 409, error, "nothing of the file is here; begin with its first byte");
+		return fail(state, 409, error, "the collector has no part of the file; send it from its first byte");
 	if (upload.file < 0)
 		return fail_disk(state, error, "the collector cannot write to its disk");
 	bool good = take(uploads, &upload, state, error);

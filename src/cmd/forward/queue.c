@@ -86,7 +86,7 @@ static void *run(void *context)
 				break;
 		}
 		if (result != CAIRN_FORWARD_AWAY && pause > 0) {
-			cairn_note("%s takes snapshots again", kind);
+			cairn_note("%s accepts snapshots again", kind);
 			pause = 0;
 		}
 		queue->sent += result == CAIRN_FORWARDED;
