@@ -335,7 +335,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
 		tell_dump(loop, watched);
 	}
-	if (job->error.text[0] && !job->early && !watched->ended)
+	if (job->error.text[0] && !job->early && !cairn_watched_is_ending(watched, now))
 		tell_problem(watched, job->error.text, job->good || job->awaited);
 	else if (job->good && dump)
 		watched->said.text[0] = 0;

@@ -54,7 +54,7 @@ like "$status" "*snapshots: *" "and so does its agent"
 echo "# $(grep -E '^snapshots|^dropped' <<<"$status" | tr '\n' ' ')"
 # What the agent itself has mapped: private pages named by nobody that are not the allocator's are hard to tell apart, so the
 # whole process is compared with what jemalloc says it holds.
-resident=$(awk '/^VmRSS/{print $2 * 1024}' "/proc/$pid_soak/status")
+resident=$(awk '/^VmRSS/{printf "%.0f", $2 * 1024}' "/proc/$pid_soak/status")
 held=$(curl -s "$url_soak/metrics" | awk '/^jemalloc_resident_bytes/{print $2}')
 awk "BEGIN {exit !($resident < $held + 64e6)}"
 ok $? "resident memory is the allocator's, and little else ($resident and $held bytes)"

@@ -27,7 +27,7 @@ PYTHON
 else
 	skip 'the pod and the image agree' 'no yaml module for python3 here'
 fi
-sed -n 's/^ *memory: *\([0-9]*\)Mi$/\1/p' "$scratch/pod.yaml" | awk '{ print $1 * 1048576 }' >"$carry/limit"
+sed -n 's/^ *memory: *\([0-9]*\)Mi$/\1/p' "$scratch/pod.yaml" | awk '{ printf "%.0f\n", $1 * 1048576 }' >"$carry/limit"
 package=$(scripts/deb "${CAIRN_BUILD:-build}" 2>"$scratch/log")
 is "cairn_$(sed -n 's/^COPY cairn_\(.*\) .*/\1/p' "$carry/Dockerfile")" "${package##*/}" 'the Dockerfile names the package that is built'
 cp "$package" "$carry/cairn.deb" && cp tests/e2e/container-steps "$carry/"

@@ -103,7 +103,7 @@ P
 )" True 'and the same numbers, decoded box by box'
 both 'a flame graph of few boxes' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$from" "end=$to" maxNodes=8
 is "$(field 'sum(len(l["values"]) // 4 for l in r["flamegraph"]["levels"]) <= 10, "other" in r["flamegraph"]["names"]' <"$scratch/answer")" '(True, True)' 'has the others in one box'
-whole=$(awk '{ sum += $NF } END { print sum }' "$scratch/folded")
+whole=$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$scratch/folded")
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/few" 2>"$scratch/error"
 is $? 0 'that lies where it should'
 both 'a comparison' Diff "left.profileTypeID=$memory" 'left.labelSelector={version="1",service_name="api"}' "left.start=$from" "left.end=$to" \

@@ -178,7 +178,7 @@ is "$(status --data-binary "@$scratch/junk.gz" "$url/v1/snapshots?service=junk")
 wait_for 60 emptied
 is "$(metric rejected_total)" 1 'it is dropped, and counted'
 { sed '/^MAPPED_LIBRARIES:/q' "$last"
-	seq 9000 | awk '{ printf "%x-%x r-xp 00000000 00:00 %d /srv/module-%d\n", 1099511627776 + $1 * 65536, 1099511627776 + $1 * 65536 + 4096, $1, $1 }'
+	python3 -c 'for i in range(1, 9001): print("%x-%x r-xp 00000000 00:00 %d /srv/module-%d" % ((1 << 40) + (i << 16), (1 << 40) + (i << 16) + 4096, i, i))'
 	sed '1,/^MAPPED_LIBRARIES:/d' "$last"; } >"$scratch/modules.heap"
 is "$(status --data-binary "@$scratch/modules.heap" "$url/v1/snapshots?service=modules")" 202 'a snapshot with thousands of modules'
 wait_for 60 emptied

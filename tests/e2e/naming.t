@@ -28,7 +28,7 @@ ok $? "redis: jemalloc's frames are gone from the leaf"
 holds 'redis: zmalloc is a caller, not the allocator' grep -qE ';zmalloc|;ztrymalloc|;zrealloc' "$scratch/folded"
 "$cairn" collapsed --all-frames "$scratch/redis.heap" >"$scratch/all" 2>/dev/null
 holds '--all-frames keeps them' grep -q 'libjemalloc' "$scratch/all"
-total() { awk '{sum += $NF} END {printf "%d", sum}' "$1"; }
+total() { awk '{sum += $NF} END {printf "%.0f", sum}' "$1"; }
 is "$(total "$scratch/folded")" "$(total "$scratch/all")" 'and no byte is lost by cutting'
 
 # Every name from a symbol table covers its address: compared with nm, which knows where each symbol ends.

@@ -90,7 +90,7 @@ total() { "$cairn" top --json -n 1 --value "$1" "$2" 2>/dev/null | python3 -c 'i
 live=$(total inuse_space "$scratch/one.pb.gz")
 [ $((live - ours)) -ge -1 ] && [ $((live - ours)) -le 1 ]
 ok $? "pprof has the same live bytes: $live"
-freed=$(awk '$1 == "#" && $3 == "freed" { sum += $7 } END { printf "%d", sum }' "$scratch/one.heap")
+freed=$(awk '$1 == "#" && $3 == "freed" { sum += $7 } END { printf "%.0f", sum }' "$scratch/one.heap")
 is "$(total freed_space "$scratch/one.pb.gz")" "$freed" "the bytes that were freed"
 usable=$(total inuse_usable "$scratch/one.pb.gz")
 [ "$usable" -gt "$ours" ] && [ "$usable" -lt $((ours * 3 / 2)) ]

@@ -148,6 +148,12 @@ void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch 
 	consider(watched, watch, now, may_send);
 }
 
+bool cairn_watched_is_ending(struct cairn_watched *watched, int64_t now)
+{
+	struct cairn_memory_reading reading;
+	return watched->ended || (watched->life.pid && !cairn_memory_read(&watched->memory, now, &reading));
+}
+
 bool cairn_watched_keep_last(struct cairn_watched *watched, const struct cairn_watch *watch, const struct cairn_ending *ending)
 {
 	struct cairn_watch_job *job = &watched->job;

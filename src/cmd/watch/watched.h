@@ -47,6 +47,10 @@ void cairn_watched_close(struct cairn_watched *watched);
 /* Reads its memory at NOW and, if MAY_SEND, sends the jobs that are due. Sets `ended` once the process has ended. */
 void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now, bool may_send);
 
+/* Whether the process has ended, or has at least lost its memory, which goes before its sockets do: a request that fails then says nothing
+ * that the end does not. */
+bool cairn_watched_is_ending(struct cairn_watched *watched, int64_t now);
+
 /* Writes the dump of the last moment of a process that has ended as ENDING says, if its ledger was kept; no job may be under way.
  * True where there is one: the job then says where, as for any other dump. The job's error is empty where there was nothing to write. */
 bool cairn_watched_keep_last(struct cairn_watched *watched, const struct cairn_watch *watch, const struct cairn_ending *ending);
