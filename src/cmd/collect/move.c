@@ -67,7 +67,8 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 		if (!loaded[i].opened)
 			continue;
 		if (!loaded[i].it.ignored || collector->ignored == 0)
-			cairn_note("a snapshot from %s cannot be used, and is dropped: %s", loaded[i].it.host[0] ? loaded[i].it.host : "a sender", bad.text);
+			cairn_note("a snapshot from %s cannot be used, and is dropped: %s",
+				   loaded[i].it.host[0] ? loaded[i].it.host : "a sender", bad.text);
 		collector->rejected += !loaded[i].it.ignored;
 		collector->ignored += loaded[i].it.ignored;
 		cairn_spool_remove(&collector->spool, names[i]);
@@ -152,7 +153,8 @@ void *cairn_move_run(void *context)
 				    : -1;
 		if (moved >= 0 && cairn_naming_is_due(&naming) && cairn_store_check(store, &error) &&
 		    !cairn_naming_run(&naming, store, &error))
-			cairn_note("cannot name stored snapshots now, and will try again: %s", error.text); /* this does not affect the snapshots */
+			cairn_note("cannot name stored snapshots now, and will try again: %s",
+				   error.text); /* this does not affect the snapshots */
 		if (moved < 0) {
 			collector->failures++;
 			if (pause == 0)

@@ -60,7 +60,8 @@ bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t 
 	}
 	/* Without tokens, pages in a browser on this machine are recognized by headers that they cannot suppress. */
 	if (request->origin.length > 0 || (!collector->senders.count && !cairn_listen_host_is_ours(request->host, ""))) {
-		cairn_collector_refuse(collector, response, 403, "this collector answers neither browsers nor requests for another host name");
+		cairn_collector_refuse(collector, response, 403,
+				       "this collector answers neither browsers nor requests for another host name");
 		return false;
 	}
 	if (!cairn_senders_tenant(&collector->senders, request)) {
