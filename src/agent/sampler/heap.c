@@ -78,7 +78,7 @@ void cairn_heap_in_child(void)
 
 CAIRN_SAMPLER_CODE void cairn_heap_allocated(unsigned heap, uint64_t id, size_t size)
 {
-	if (__builtin_expect((int64_t)(cairn_sample_thread.countdown -= size) < 0, 0))
+	if (__builtin_expect(cairn_sample_count_down(size), 0))
 		cairn_sample_spent_heap(id, size, heap < CAIRN_LEDGER_HEAPS ? heap : 0, (uintptr_t)cairn_heap_allocated);
 }
 

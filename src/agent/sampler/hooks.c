@@ -24,7 +24,7 @@ bool (*cairn_hook_loaded)(void);
 /* True when the sample is due. */
 __attribute__((always_inline)) static inline bool count_down(size_t size)
 {
-	return UNLIKELY((int64_t)(cairn_sample_thread.countdown -= size) < 0);
+	return UNLIKELY(cairn_sample_count_down(size));
 }
 
 typedef void *allocate_function(size_t size, uintptr_t second, uintptr_t third);
@@ -84,9 +84,8 @@ SLOW static uintptr_t release_slowly(void *object, uintptr_t second, uintptr_t t
 	}
 
 /* realloc and rallocx: a free and an allocation, if it succeeds. */
-SLOW static void *move_slowly(void *object, size_t size, uintptr_t third, move_function *real)
+SLOW static void *move_slowly(void *object, size_t size, uintptr_t third, move_function *real, bool due)
 {
-	bool due = (int64_t)cairn_sample_thread.countdown < 0;
 	uint32_t held = cairn_sample_hold(object);
 	void *moved = real(object, size, third);
 	cairn_sample_release(object, held, moved || size == 0);
@@ -99,8 +98,9 @@ SLOW static void *move_slowly(void *object, size_t size, uintptr_t third, move_f
 	static move_function *real_##name;                                                                                     \
 	FAST static void *hook_##name(void *object, size_t size, uintptr_t third)                                              \
 	{                                                                                                                      \
-		if (count_down(size) || UNLIKELY(cairn_filter_has((uintptr_t)object)))                                         \
-			return move_slowly(object, size, third, real_##name);                                                  \
+		bool due = count_down(size);                                                                                   \
+		if (due || UNLIKELY(cairn_filter_has((uintptr_t)object)))                                                      \
+			return move_slowly(object, size, third, real_##name, due);                                             \
 		return real_##name(object, size, third);                                                                       \
 	}
 
@@ -148,7 +148,7 @@ SLOW static void *clear_slowly(size_t count, size_t size)
 	return object;
 }
 
-/* Where the product does not fit the real one refuses, and what was counted does not matter. */
+/* Where the product does not fit, the real one refuses, and what was counted hardly matters: it is a sample too early at most. */
 FAST static void *hook_calloc(size_t count, size_t size)
 {
 	if (count_down(count * size))
@@ -174,9 +174,8 @@ FAST static int hook_posix_memalign(void **object, size_t alignment, size_t size
 
 static void *(*real_reallocarray)(void *object, size_t count, size_t size);
 
-SLOW static void *move_array_slowly(void *object, size_t count, size_t size)
+SLOW static void *move_array_slowly(void *object, size_t count, size_t size, bool due)
 {
-	bool due = (int64_t)cairn_sample_thread.countdown < 0;
 	uint32_t held = cairn_sample_hold(object);
 	void *moved = real_reallocarray(object, count, size);
 	cairn_sample_release(object, held, moved || count == 0 || size == 0);
@@ -187,17 +186,17 @@ SLOW static void *move_array_slowly(void *object, size_t count, size_t size)
 
 FAST static void *hook_reallocarray(void *object, size_t count, size_t size)
 {
-	if (count_down(count * size) || UNLIKELY(cairn_filter_has((uintptr_t)object)))
-		return move_array_slowly(object, count, size);
+	bool due = count_down(count * size);
+	if (due || UNLIKELY(cairn_filter_has((uintptr_t)object)))
+		return move_array_slowly(object, count, size, due);
 	return real_reallocarray(object, count, size);
 }
 
 static size_t (*real_xallocx)(void *object, size_t size, size_t extra, int flags);
 
 /* It grows or shrinks where it is, or not at all. */
-SLOW static size_t resize_slowly(void *object, size_t size, size_t extra, int flags)
+SLOW static size_t resize_slowly(void *object, size_t size, size_t extra, int flags, bool due)
 {
-	bool due = (int64_t)cairn_sample_thread.countdown < 0;
 	uint32_t held = cairn_sample_hold(object);
 	size_t got = real_xallocx(object, size, extra, flags);
 	cairn_sample_release(object, held, got >= size);
@@ -208,8 +207,9 @@ SLOW static size_t resize_slowly(void *object, size_t size, size_t extra, int fl
 
 FAST static size_t hook_xallocx(void *object, size_t size, size_t extra, int flags)
 {
-	if (count_down(size) || UNLIKELY(cairn_filter_has((uintptr_t)object)))
-		return resize_slowly(object, size, extra, flags);
+	bool due = count_down(size);
+	if (due || UNLIKELY(cairn_filter_has((uintptr_t)object)))
+		return resize_slowly(object, size, extra, flags, due);
 	return real_xallocx(object, size, extra, flags);
 }
 

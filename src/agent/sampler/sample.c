@@ -72,8 +72,7 @@ static bool is_due(struct cairn_sample_thread *thread, size_t size, uint64_t *pe
 	draw(thread);
 	if (first) { /* nothing had been drawn: this allocation is the first to be counted */
 		*period = thread->period;
-		thread->countdown -= size;
-		if ((int64_t)thread->countdown >= 0)
+		if (!cairn_sample_count_down(size))
 			return false;
 		draw(thread);
 	}

@@ -21,7 +21,7 @@
 #endif
 
 struct cairn_sample_thread {
-	uint64_t countdown; /* bytes until the next sample; negative when it is due */
+	uint64_t countdown; /* bytes until the next sample */
 	uint64_t period;    /* the period of the countdown; 0 before the first */
 	uint64_t random;
 	uint32_t number;    /* in the ledger, of */
@@ -32,6 +32,13 @@ struct cairn_sample_thread {
 
 /* Of the calling thread. */
 extern _Thread_local struct cairn_sample_thread cairn_sample_thread __attribute__((tls_model("initial-exec")));
+
+/* Counts SIZE bytes. True when the sample is due; what is left in the countdown then has no meaning until the next is drawn. The test is
+ * for a borrow and not for the sign: a host may ask for 2^63 bytes and more, in vain. */
+__attribute__((always_inline)) static inline bool cairn_sample_count_down(size_t size)
+{
+	return __builtin_sub_overflow(cairn_sample_thread.countdown, size, &cairn_sample_thread.countdown);
+}
 
 /* The state that all threads share. Only the sampler's owner (sampler.c) writes it, except for the counts. */
 struct cairn_sampling {

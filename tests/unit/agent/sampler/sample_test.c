@@ -59,6 +59,22 @@ static void test_null(void)
 	ok(header->live == 0 && header->freed == freed + 1 && !cairn_filter_has(0), "until that sample is freed");
 }
 
+/* What no allocator can give does not put off the next sample: the lost period would be as long as the request. */
+static void test_huge(void)
+{
+	static const uint64_t sizes[] = {UINT64_MAX, (uint64_t)-2147483648, UINT64_C(1) << 63, UINT64_MAX / 2};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		cairn_sample_thread.countdown = 1000;
+		ok(cairn_sample_count_down(sizes[i]), "a request for %#llx bytes ends the countdown", (unsigned long long)sizes[i]);
+		cairn_sample_spent(NULL, sizes[i], (uintptr_t)test_huge);
+		ok(cairn_sample_thread.countdown < 1 << 20, "and the next is as long as any: %llu",
+		   (unsigned long long)cairn_sample_thread.countdown);
+	}
+	cairn_sample_thread.countdown = 1000;
+	ok(!cairn_sample_count_down(1000) && cairn_sample_count_down(1), "a countdown ends below zero, not at it");
+	cairn_sample_spent(NULL, 1, (uintptr_t)test_huge);
+}
+
 static void test_heaps(void)
 {
 	enum { count = 200 };
@@ -204,6 +220,7 @@ int main(void)
 		return tap_done();
 	test_slow_name();
 	test_null();
+	test_huge();
 	test_heaps();
 	test_names();
 	test_children();
