@@ -114,10 +114,10 @@ CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
  * steps of a sixteenth and within the limits of the folder. */
 CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
 
-/* A descriptor of the ledger of Cairn's engine, which the caller closes; -1 if there is none (jemalloc's engine, or sampling was never on).
- * The ledger outlives the process for as long as somebody has it open: a supervisor that is handed the descriptor (SCM_RIGHTS) copies it
- * to a file when the service has ended, however it ended, and has its last moment: `cairn top FILE`, `cairn leaks FILE`. `cairn watch`
- * does so by itself. Only for reading. Any thread may call it. */
+/* A descriptor of the ledger of Cairn's engine, only for reading, which the caller closes; -1 if there is none (jemalloc's engine,
+ * sampling was never on, or there is no /proc). The ledger outlives the process for as long as somebody has it open: a supervisor that is
+ * handed the descriptor (SCM_RIGHTS) copies it to a file when the service has ended, however it ended, and has its last moment:
+ * `cairn top FILE`, `cairn leaks FILE`. `cairn watch` does so by itself. Any thread may call it. */
 CAIRN_API int cairn_ledger(void);
 
 /* Writes the current heap profile, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears complete or not at

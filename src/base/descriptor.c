@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +89,19 @@ void cairn_descriptor_close(int descriptor)
 	atomic_store(&slots[slot].number, 0);
 	if (ours)
 		close(descriptor);
+}
+
+int cairn_descriptor_reopen(int descriptor)
+{
+	char path[64];
+	struct stat file, named;
+	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", descriptor); /* /proc/self has none once the first thread has ended */
+	int again = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (again < 0 || (fstat(descriptor, &file) == 0 && fstat(again, &named) == 0 && file.st_dev == named.st_dev &&
+			  file.st_ino == named.st_ino))
+		return again;
+	close(again); /* under another root, /proc may be anything */
+	return -1;
 }
 
 void cairn_descriptors_abandon(void)

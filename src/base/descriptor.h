@@ -24,6 +24,9 @@ void cairn_descriptor_close(int descriptor);
 /* In a forked child, before any other call here: closes all descriptors of the parent. Async-signal-safe. */
 void cairn_descriptors_abandon(void);
 
+/* Opens the file of any descriptor again, for reading only and with a position of its own. Returns -1 where there is no /proc. */
+int cairn_descriptor_reopen(int descriptor);
+
 /* Writes REST to any descriptor and moves REST past the bytes written; returns true if that is all. Returns false with errno, also if a
  * non-blocking descriptor takes no more for now: then call it again. */
 bool cairn_descriptor_write_all(int descriptor, struct cairn_bytes *rest);

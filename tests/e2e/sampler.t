@@ -181,6 +181,7 @@ cat >"$scratch/linked.c" <<C
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 int main(void)
 {
@@ -195,7 +196,14 @@ int main(void)
 	if (ledger < 0 || write(ledger, piece, 1) != -1) return puts("no ledger, or one that can be written"), 1;
 	for (ssize_t length; (length = read(ledger, piece, sizeof piece)) > 0;)
 		if (write(copy, piece, length) != length) return puts("the ledger cannot be copied"), 1;
-	return close(ledger), puts("well"), 0;
+	close(ledger);
+	for (int number = 3; number < getdtablesize(); number++) { /* a daemon closes it, and has a file of its own with that number */
+		char path[40], name[80] = "";
+		snprintf(path, sizeof path, "/proc/self/fd/%d", number);
+		if (readlink(path, name, sizeof name - 1) > 0 && strstr(name, "cairn-ledger")) dup2(copy, number);
+	}
+	if (cairn_ledger() != -1) return puts("a file of the host is given out as the ledger"), 1;
+	return puts("well"), 0;
 }
 C
 $cc -O1 -g -w "$scratch/linked.c" -o "$scratch/linked" -L"${library%/*}" -lcairn -Wl,-rpath,"${library%/*}"

@@ -13,7 +13,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -186,13 +185,10 @@ size_t cairn_status(char *json, size_t size)
 int cairn_ledger(void)
 {
 	struct cairn_sampler_status status;
-	char path[40];
 	cairn_sampler_get_status(&status);
-	if (!status.open || status.descriptor < 0)
+	if (!status.open || !cairn_descriptor_is_ours(status.descriptor))
 		return -1;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", status.descriptor);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC); /* one of its own, which cannot write */
-	return descriptor >= 0 ? descriptor : fcntl(status.descriptor, F_DUPFD_CLOEXEC, 0);
+	return cairn_descriptor_reopen(status.descriptor); /* a duplicate could write */
 }
 
 bool cairn_snapshot_to(int descriptor, char *error, size_t size)

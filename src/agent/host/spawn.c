@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -127,15 +126,7 @@ static int reopen(int descriptor)
 {
 	if (descriptor < 0)
 		return -1;
-	char path[64];
-	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", descriptor); /* /proc/self has none once the first thread has ended */
-	int again = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat ours, named;
-	if (again >= 0 &&
-	    (fstat(descriptor, &ours) != 0 || fstat(again, &named) != 0 || ours.st_dev != named.st_dev || ours.st_ino != named.st_ino)) {
-		close(again); /* under another root, /proc may be anything */
-		again = -1;
-	}
+	int again = cairn_descriptor_reopen(descriptor);
 	if (again < 0) {
 		lseek(descriptor, 0, SEEK_SET);
 		again = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
