@@ -25,7 +25,7 @@
  * slow work, one for slow work of local clients while those are busy, and one for dumps that a rule asks for, all with signals blocked.
  * Snapshots are taken on those threads, never on the caller's. No thread of the service ever waits for a lock of the agent, but it may
  * wait for jemalloc's: while jemalloc writes a snapshot, a thread that allocates or frees a sampled object, or forks, may wait up to tenths
- * of a second if there are very many samples.
+ * of a second if there are very many samples. A fork waits while the agent reads the loader's list, for at most a tenth of a second.
  * A forked child gets its own agent and socket once it is sampled or calls a function below; until then it has none of the agent's threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF

@@ -33,6 +33,7 @@ alone() { [ "$(ls "/proc/$pid/task" | wc -l)" = 8 ]; }
 wait_for 4 alone # a thread that was waited for is there for a moment more
 is "$(ls "/proc/$pid/task" | wc -l)" 8 "no thread of the agent is left"
 is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "nor a descriptor of the library"
+is "$(readlink "/proc/$pid"/fd/* | grep -E '/statm$|/pressure/|/memory\.')" "" "nor one by which it looked at memory"
 is "$(awk '$2 ~ /w.*x/ || $2 ~ /rwx/' "/proc/$pid/maps")" "" "no memory is writable and executable"
 is "$(awk '/memfd:libcairn/ && $2 ~ /x/' "/proc/$pid/maps" | wc -l)" 1 "the library was loaded once"
 like "$("$cairn" top "$pid" 2>&1)" "*does not answer*" "the agent is gone"

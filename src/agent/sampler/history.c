@@ -12,6 +12,13 @@ static struct {
 	bool open;
 } history;
 
+void cairn_history_close(void)
+{
+	if (history.open)
+		cairn_memory_close(&history.memory);
+	history.open = false;
+}
+
 void cairn_history_in_child(void)
 {
 	history.open = false; /* what was open is closed with all other descriptors of the agent */

@@ -11,6 +11,9 @@
 /* Writes the row of the second in which NOW_NS lies. For one thread of the agent, the same each time. */
 void cairn_history_look(struct cairn_record *record, int64_t now_ns);
 
+/* Closes what the looks opened, once there are no more. */
+void cairn_history_close(void);
+
 /* In a forked child: its descriptors are the parent's. */
 void cairn_history_in_child(void);
 

@@ -479,6 +479,7 @@ void cairn_sampler_stop(void)
 	pthread_mutex_lock(&sampler.mutex);
 	atomic_store(&cairn_sampling.active, false);
 	restore();
+	cairn_history_close();
 	pthread_mutex_unlock(&sampler.mutex);
 }
 

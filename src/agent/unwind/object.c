@@ -68,10 +68,13 @@ bool cairn_loader_try_visit(int (*visit)(struct dl_phdr_info *info, size_t size,
 
 void cairn_loader_before_fork(void)
 {
-	enum { tries_most = 1000 }; /* the visit may itself wait for the thread that forks, if that holds the loader's lock */
+	/* Not for ever: the visit may itself wait for the thread that forks, if that holds the loader's lock. */
+	static const int64_t wait_most = CAIRN_SECOND_NS / 10;
 	own_forks++;
 	atomic_fetch_add(&loader.forks, 1);
-	for (int i = 0; i < tries_most && atomic_load(&loader.visits) > 0; i++)
+	if (atomic_load(&loader.visits) == 0)
+		return;
+	for (int64_t start = cairn_clock_ns(); atomic_load(&loader.visits) > 0 && cairn_clock_ns() - start < wait_most;)
 		wait_a_little();
 }
 
