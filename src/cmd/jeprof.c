@@ -196,7 +196,7 @@ static bool write_view(struct run *run, struct cairn_jeprof *jeprof, const char 
 	case CAIRN_JEPROF_DISASM:
 		return cairn_jeprof_disasm(jeprof, options->disasm, &run->out, error);
 	case CAIRN_JEPROF_COLLAPSED:
-		cairn_collapsed_text(&jeprof->view, CAIRN_COLLAPSED_VALUE, &run->out);
+		cairn_collapsed_text(&jeprof->view, CAIRN_COLLAPSED_CUT, &run->out);
 		return true;
 	case CAIRN_JEPROF_CALLGRIND:
 		cairn_jeprof_callgrind(jeprof, &run->out);

@@ -144,16 +144,6 @@ static uint32_t location_number(struct writer *writer, uint32_t location)
 	return writer->location_numbers[location];
 }
 
-/* VALUE as an integer. The rounding error is carried over to the next sample, so that the sum stays right. */
-static int64_t whole(struct writer *writer, uint32_t type, double value)
-{
-	if (!(fabs(value) < 0x1p63) || value == floor(value))
-		return cairn_whole(value);
-	double exact = value + writer->residual[type], rounded = floor(exact + 0.5);
-	writer->residual[type] = exact - rounded;
-	return (int64_t)rounded;
-}
-
 static void encode_label(struct writer *writer, const struct cairn_label *label, struct cairn_buffer *out)
 {
 	struct cairn_buffer *to = &writer->line;
@@ -245,7 +235,7 @@ static void write_sample(struct writer *writer, const uint32_t *stack, size_t de
 	for (size_t i = 0; i < depth; i++)
 		stack_size += varint_size(stack[i]);
 	for (uint32_t i = 0; i < width; i++) {
-		numbers[i] = whole(writer, i, values[i]);
+		numbers[i] = cairn_whole_carry(values[i], &writer->residual[i]);
 		values_size += varint_size((uint64_t)numbers[i]);
 	}
 	size_t size = 1 + varint_size(values_size) + values_size + labels.length;

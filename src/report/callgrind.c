@@ -75,7 +75,7 @@ void cairn_callgrind_call(struct cairn_callgrind *callgrind, struct cairn_callgr
 
 static double not_negative(double value)
 {
-	return value >= 1 ? value : 0;
+	return value > 0 ? value : 0;
 }
 
 static struct cairn_callgrind_name file_of(const struct cairn_view *view, uint32_t entry)
@@ -103,28 +103,30 @@ static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
 	cairn_buffer_text(out, type.length ? "\n" : "value\n");
 }
 
-/* The sum of the costs that are written. */
-static int64_t total(const struct cairn_graph *graph)
+/* Fills in the own cost of each node, in whole numbers. Returns their sum, which is that of the estimates. */
+static double own_costs(const struct cairn_graph *graph, double *costs)
 {
-	double sum = 0;
-	for (size_t n = 0; n < graph->count; n++)
-		sum += trunc(not_negative(graph->nodes[n].flat));
-	return cairn_whole(sum);
+	double sum = 0, rest = 0;
+	for (size_t n = 0; n < graph->count; n++) {
+		costs[n] = (double)cairn_whole_carry(not_negative(graph->nodes[n].flat), &rest);
+		sum += costs[n];
+	}
+	return sum;
 }
 
 static void write_node(struct cairn_callgrind *callgrind, const struct cairn_view *view, const struct cairn_graph *graph,
-		       const struct cairn_graph_node *node)
+		       const struct cairn_graph_node *node, double own)
 {
 	uint32_t line = view->entries[node->entry].line;
 	cairn_buffer_byte(callgrind->out, '\n');
 	cairn_callgrind_function(callgrind, file_of(view, node->entry), function_of(view, node->entry));
-	if (not_negative(node->flat) > 0)
-		cairn_callgrind_cost(callgrind, line, node->flat);
+	if (own > 0)
+		cairn_callgrind_cost(callgrind, line, own);
 	for (uint32_t e = 0; e < node->out_count; e++) {
 		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + e]];
 		uint32_t callee = graph->nodes[edge->to].entry;
 		cairn_callgrind_call(callgrind, file_of(view, callee), function_of(view, callee), view->entries[callee].line, 1, line,
-				     not_negative(edge->value));
+				     round(not_negative(edge->value)));
 	}
 }
 
@@ -134,11 +136,14 @@ void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out)
 	struct cairn_callgrind callgrind;
 	cairn_graph_make(&graph, view, &(struct cairn_shape){0});
 	write_head(view, out);
-	cairn_buffer_format(out, "summary: %lld\n", (long long)total(&graph));
+	double *costs = cairn_array_new(graph.count + 1, sizeof *costs);
+	long long total = cairn_whole(own_costs(&graph, costs));
+	cairn_buffer_format(out, "summary: %lld\n", total);
 	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, view->entry_count); /* including the empty string */
 	for (size_t n = 0; n < graph.count; n++)
-		write_node(&callgrind, view, &graph, &graph.nodes[n]);
-	cairn_buffer_format(out, "\ntotals: %lld\n", (long long)total(&graph));
+		write_node(&callgrind, view, &graph, &graph.nodes[n], costs[n]);
+	cairn_buffer_format(out, "\ntotals: %lld\n", total);
 	cairn_callgrind_close(&callgrind);
+	free(costs);
 	cairn_graph_free(&graph);
 }

@@ -39,7 +39,7 @@ static void write_frames(const struct cairn_view *view, struct cairn_json *json)
 /* The weight of sample I in the profile for SIGN: 1 for growth, -1 for decrease. */
 static double weight_of(const struct cairn_view *view, size_t i, uint32_t value, int sign)
 {
-	double weight = trunc(cairn_profile_values(view->profile, view->samples[i])[value]) * sign;
+	double weight = cairn_profile_values(view->profile, view->samples[i])[value] * sign;
 	return weight > 0 ? weight : 0;
 }
 
