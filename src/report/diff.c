@@ -137,8 +137,10 @@ void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *vie
 		const struct cairn_diff_section *section = &diff->sections[s];
 		for (size_t i = 0; i < shown(section, shape); i++)
 			any_noise |= section->rows[i].noise;
-		cairn_buffer_format(out, "%s: %zu, %s in total\n", titles[s], section->count,
-				    signed_number(view, shape, section->total, difference));
+		cairn_buffer_format(out, "%s: %zu", titles[s], section->count);
+		if (!shape->by_cum) /* a caller has what its callees have */
+			cairn_buffer_format(out, ", %s in total", signed_number(view, shape, section->total, difference));
+		cairn_buffer_byte(out, '\n');
 		section_text(section, view, shape, out);
 	}
 	if (any_noise)
@@ -155,7 +157,8 @@ void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *vie
 		const struct cairn_diff_section *section = &diff->sections[s];
 		cairn_json_open(json, titles[s], '{');
 		cairn_json_integer(json, "count", (int64_t)section->count);
-		cairn_json_number(json, "total", round(section->total));
+		if (!shape->by_cum)
+			cairn_json_number(json, "total", round(section->total));
 		cairn_json_open(json, "rows", '[');
 		for (size_t i = 0; i < shown(section, shape); i++) {
 			cairn_json_open(json, NULL, '{');

@@ -6,6 +6,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "profile/kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,12 +25,17 @@ static bool has_size(const struct cairn_profile *profile, const struct cairn_lab
 static int64_t mean_size(const struct cairn_view *view, size_t sample)
 {
 	const struct cairn_profile *profile = view->profile;
-	uint32_t bytes = cairn_profile_find_value(profile, view->options.alloc ? "alloc_space" : "inuse_space");
-	uint32_t objects = cairn_profile_find_value(profile, view->options.alloc ? "alloc_objects" : "inuse_objects");
+	bool allocated = cairn_value_is_allocated(cairn_profile_value_kind(profile, view->value));
+	uint32_t bytes = cairn_profile_find_value(profile, allocated ? "alloc_space" : "inuse_space");
+	uint32_t objects = cairn_profile_find_value(profile, allocated ? "alloc_objects" : "inuse_objects");
 	if (bytes == CAIRN_NONE || objects == CAIRN_NONE)
 		return 0;
-	const double *values = cairn_profile_values(profile, view->samples[sample]);
-	double size = values[objects] != 0 ? values[bytes] / values[objects] : 0;
+	size_t of = view->samples[sample];
+	const double *values = cairn_profile_values(profile, of);
+	/* With a base, the mean of what was there before and after: the quotient of two changes is no size. */
+	double all_bytes = values[bytes] + 2 * cairn_profile_base(profile, of, bytes);
+	double all_objects = values[objects] + 2 * cairn_profile_base(profile, of, objects);
+	double size = all_objects != 0 ? all_bytes / all_objects : 0;
 	return size >= 1 && size < 0x1p62 ? (int64_t)(size + 1e-6) : 0;
 }
 

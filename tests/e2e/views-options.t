@@ -115,4 +115,19 @@ has_option() { "$cairn" "$1" --help 2>/dev/null | grep -q -- '--peak'; }
 is "$(for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\) .*/\1/p'); do has_option "$command" && echo "$command"; done | sort | tr '\n' ' ')" \
 	"collapsed diff disasm export flame gallery graph html leaks list peek pprof raw shell tags timeline top traces tree " \
 	'these are all views that take the options'
+
+# The size of an object is that of the value shown, however it was chosen; with a base, of what there was before and after.
+counted() { # counted FILE LIVE-OBJECTS: ten live objects of 100 bytes or so, of 40 with 10,000 bytes
+	printf 'heap_v2/1\n  t*: %d: 1000 [40: 10000]\n@ 0x401234 0x401100\n  t*: %d: 1000 [40: 10000]\n\nMAPPED_LIBRARIES:\n' "$2" "$2" >"$1"
+	printf '00400000-00403000 r-xp 00000000 00:00 1 /srv/none\n' >>"$1"
+}
+counted "$scratch/ten.heap" 10
+counted "$scratch/twenty.heap" 20
+sizes() { "$cairn" tags --json "$@" 2>/dev/null | python3 -c 'import json, sys; print([v["number"] for t in json.load(sys.stdin)["tags"] if t["key"] == "bytes" for v in t["values"]])'; }
+is "$(sizes "$scratch/ten.heap")" '[100]' 'the size of live objects'
+is "$(sizes --alloc "$scratch/ten.heap") $(sizes --alloc-space "$scratch/ten.heap")" '[250] [250]' 'and of all that were allocated, by either option'
+is "$(sizes --objects "$scratch/twenty.heap" --base "$scratch/ten.heap")" '[66]' 'with a base, the mean of both'
+"$cairn" diff --cum "$scratch/ten.heap" "$scratch/twenty.heap" --objects >"$scratch/out" 2>/dev/null
+like "$(cat "$scratch/out")" *$'\n'"grown: 2"$'\n'* 'with --cum, callers and callees are not added up'
+
 done_testing
