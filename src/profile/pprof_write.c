@@ -413,7 +413,7 @@ static void write_location(struct writer *writer, uint32_t number, const struct 
 				      location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
 		cairn_protobuf_number(to, PPROF_LOCATION_ADDRESS, location->address);
 		/* Locations without an address always keep their names, because they have nothing else. */
-		bool has_address = location->mapping != CAIRN_NONE || location->address != 0;
+		bool has_address = location->address != 0;
 		for (uint32_t i = 0; i < location->frame_count && (names != CAIRN_PPROF_NAMES_NONE || !has_address); i++) {
 			const struct cairn_frame *frame = &profile->frames[location->first_frame + i];
 			add_line(writer, function_number(writer, frame->function), frame->line, frame->column);

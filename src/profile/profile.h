@@ -5,8 +5,8 @@
  * location has *frames*: the function at that address and those it is inlined into, innermost first.
  *
  * Values are estimates, already un-sampled line by line; `sampled` holds the number of samples behind them. All references are indices.
- * Locations of two profiles are the same if their modules are the same file (by build-id, else by path) and their offsets in the file are
- * equal, so dumps of different runs can be added and compared although each run has other addresses.
+ * Locations of two profiles are the same if their modules are the same file (by build-id, else by path), their offsets in the file are
+ * equal, and their frames do not differ, so dumps of different runs can be added and compared although each run has other addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_PROFILE_H
 #define CAIRN_PROFILE_PROFILE_H
@@ -66,7 +66,7 @@ struct cairn_frame {
 };
 
 struct cairn_location {
-	uint64_t address;     /* an address inside the instruction: for a call, the return address minus one */
+	uint64_t address;     /* inside the instruction: for a call, the return address minus one; 0 if it has only names */
 	uint32_t mapping;     /* CAIRN_NONE if nothing was mapped there, or if the profile has no addresses */
 	uint32_t first_frame; /* in frames, innermost first */
 	uint32_t frame_count; /* 0 until named */
