@@ -303,14 +303,19 @@ static bool match_values(struct cairn_profile *sum, const struct cairn_profile *
 	if (sum->kind != part->kind)
 		return cairn_fail(error, "profiles of two kinds cannot be put together: %s and %s", sum->format, part->format);
 	for (uint32_t v = 0; v < sum->value_count;) {
-		columns[v] = cairn_profile_find_value(part, cairn_profile_string(sum, sum->value_types[v].type));
-		if (columns[v] != CAIRN_NONE)
+		const char *type = cairn_profile_string(sum, sum->value_types[v].type);
+		const char *unit = cairn_profile_string(sum, sum->value_types[v].unit), *other;
+		columns[v] = cairn_profile_find_value(part, type);
+		if (columns[v] != CAIRN_NONE) {
+			other = cairn_profile_string(part, part->value_types[columns[v]].unit);
+			if (strcmp(unit, other) != 0)
+				return cairn_fail(error, "%s is in different units: \"%.40s\" and \"%.40s\"", type, unit, other);
 			v++;
-		else if (sum->value_count > 1)
+		} else if (sum->value_count > 1) {
 			cairn_profile_drop_value(sum, v);
-		else
-			return cairn_fail(error, "the profiles have no value in common (%s is only in one)",
-					  cairn_profile_string(sum, sum->value_types[v].type));
+		} else {
+			return cairn_fail(error, "the profiles have no value in common (%s is only in one)", type);
+		}
 	}
 	return true;
 }

@@ -209,6 +209,21 @@ static void test_values(void)
 	cairn_profile_free(&sum);
 }
 
+static void test_units(void)
+{
+	struct cairn_profile a = named(0x1000, 0x1010, "", "alpha"), b = named(0x1000, 0x1010, "", "alpha"), sum;
+	b.value_types[0].unit = cairn_profile_text(&b, "pages");
+	struct cairn_combine combine;
+	cairn_profile_init(&sum);
+	cairn_combine_start(&combine, &sum);
+	ok(cairn_combine_add(&combine, &a, 1, &error) && !cairn_combine_add(&combine, &b, -1, &error), "one value in two units is refused");
+	is_text(error.text, "inuse_space is in different units: \"bytes\" and \"pages\"", "with both of them");
+	cairn_combine_finish(&combine);
+	cairn_profile_free(&a);
+	cairn_profile_free(&b);
+	cairn_profile_free(&sum);
+}
+
 /* Leaves memory behind that is not zero, for whoever forgets to clear it. */
 static void dirty_memory(void)
 {
@@ -264,6 +279,7 @@ int main(void)
 	test_no_file();
 	test_named_later();
 	test_values();
+	test_units();
 	test_sampled();
 	test_filter();
 	return tap_done();
