@@ -12,6 +12,7 @@
 #define CAIRN_PROFILE_PROFILE_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -256,6 +257,10 @@ const struct cairn_module *cairn_profile_module(const struct cairn_profile *prof
 
 /* The offset of LOCATION in its module's file; its address if it has no mapping. */
 uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const struct cairn_location *location);
+
+/* Writes what a LOCATION without a name is called: its module and link-time address, as addr2line takes it; outside modules, its address as
+ * in the dump. */
+void cairn_profile_place(const struct cairn_profile *profile, const struct cairn_location *location, struct cairn_buffer *out);
 
 /* The index of the value type called NAME ("inuse_space"), or CAIRN_NONE. */
 uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name);
