@@ -7,6 +7,7 @@
 #include "symbol/answers.h"
 #include "symbol/budget.h"
 #include "symbol/cache.h"
+#include "symbol/demangle.h"
 #include "symbol/live.h"
 #include "symbol/perf_map.h"
 #include "symbol/search.h"
@@ -385,6 +386,7 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
 	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
 	cairn_perf_map_apply(profile, &whole.find);
+	cairn_demangle_profile(profile);
 	work.has_cache = !options->no_cache && (cairn_cache_open(&work.cache, &work.finder.arena) || options->cache_folder);
 	if (options->cache_folder)
 		work.cache.folder = options->cache_folder;
