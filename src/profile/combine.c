@@ -48,6 +48,12 @@ static void add_modules(struct cairn_combine *combine, const struct cairn_profil
 	}
 }
 
+/* Modules without a path or a build-id are memory of no file, where equal offsets mean nothing. */
+static bool is_file(const struct cairn_module *module)
+{
+	return module->path != 0 || module->build_id != 0;
+}
+
 static uint32_t add_mapping(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
 {
 	if (to->mappings[id] != CAIRN_NONE)
@@ -55,7 +61,7 @@ static uint32_t add_mapping(struct cairn_combine *combine, const struct cairn_pr
 	struct cairn_profile *sum = combine->sum;
 	struct cairn_mapping mapping = part->mappings[id];
 	mapping.module = to->modules[mapping.module];
-	bool has_file = sum->modules[mapping.module].path != 0;
+	bool has_file = is_file(&sum->modules[mapping.module]);
 	uint64_t size = mapping.limit - mapping.start;
 	uint64_t hash = cairn_hash_mix(mapping.offset ^ cairn_hash_mix(size + ((uint64_t)mapping.module << 40)));
 	size_t position = 0;
@@ -83,37 +89,92 @@ static uint32_t add_function(struct cairn_combine *combine, const struct cairn_p
 	return to->functions[id];
 }
 
-/* A location is identified by its offset in a file or, outside files, by its address and the names it came with. */
-static uint64_t location_hash(const struct cairn_location *location, uint64_t offset, uint32_t module, const struct cairn_frame *frames)
+/* What identifies a location within its module: the offset in a file, otherwise the address. */
+static uint64_t place_of(const struct cairn_profile *profile, const struct cairn_location *location)
 {
-	uint64_t hash = cairn_hash_mix(offset * 2 + location->is_call) ^ cairn_hash_mix(module);
-	if (module == CAIRN_NONE)
-		hash ^= cairn_hash_bytes(frames, location->frame_count * sizeof *frames);
-	return cairn_hash_mix(hash);
+	const struct cairn_module *module = cairn_profile_module(profile, location);
+	return module && is_file(module) && location->address ? cairn_profile_file_offset(profile, location) : location->address;
 }
 
-static bool same_location(const struct cairn_profile *sum, uint32_t known, const struct cairn_location *location, uint64_t offset,
-			  uint32_t module, const struct cairn_frame *frames)
+static uint64_t place_hash(const struct cairn_profile *sum, const struct cairn_location *location)
 {
-	const struct cairn_location *other = &sum->locations[known];
-	const struct cairn_module *other_module = cairn_profile_module(sum, other);
-	if (other->is_call != location->is_call || cairn_profile_file_offset(sum, other) != offset)
-		return false;
-	if (module != CAIRN_NONE)
-		return other_module == &sum->modules[module];
-	return !other_module && other->frame_count == location->frame_count &&
-	       (location->frame_count == 0 ||
-		memcmp(sum->frames + other->first_frame, frames, location->frame_count * sizeof *frames) == 0);
+	uint32_t module = location->mapping == CAIRN_NONE ? CAIRN_NONE : sum->mappings[location->mapping].module;
+	return cairn_hash_mix(cairn_hash_mix(place_of(sum, location) * 2 + location->is_call) ^ cairn_hash_mix(module));
+}
+
+static bool same_place(const struct cairn_profile *sum, const struct cairn_location *a, const struct cairn_location *b)
+{
+	return a->is_call == b->is_call && cairn_profile_module(sum, a) == cairn_profile_module(sum, b) &&
+	       place_of(sum, a) == place_of(sum, b);
+}
+
+static bool same_frames(const struct cairn_profile *sum, const struct cairn_location *known, const struct cairn_location *location,
+			const struct cairn_frame *frames)
+{
+	return known->frame_count == location->frame_count &&
+	       (known->frame_count == 0 || memcmp(sum->frames + known->first_frame, frames, known->frame_count * sizeof *frames) == 0);
+}
+
+/* The location indexed by the place of LOCATION alone, or CAIRN_NONE. */
+static uint32_t find_place(const struct cairn_combine *combine, uint64_t hash, const struct cairn_location *location)
+{
+	size_t position = 0;
+	uint32_t known;
+	while ((known = cairn_index_next(&combine->locations, hash, &position)) != CAIRN_NONE)
+		if (same_place(combine->sum, &combine->sum->locations[known], location))
+			break;
+	return known;
+}
+
+/* The one indexed by FRAMES as well. */
+static uint32_t find_frames(const struct cairn_combine *combine, uint64_t hash, const struct cairn_location *location,
+			    const struct cairn_frame *frames)
+{
+	const struct cairn_profile *sum = combine->sum;
+	size_t position = 0;
+	uint32_t known;
+	while ((known = cairn_index_next(&combine->locations, hash, &position)) != CAIRN_NONE)
+		if (same_place(sum, &sum->locations[known], location) && same_frames(sum, &sum->locations[known], location, frames))
+			break;
+	return known;
+}
+
+static uint32_t new_location(struct cairn_combine *combine, uint64_t hash, const struct cairn_location *location,
+			     const struct cairn_frame *frames)
+{
+	uint32_t id = cairn_profile_new_location(combine->sum, location);
+	cairn_profile_set_frames(combine->sum, id, frames, location->frame_count);
+	cairn_index_add(&combine->locations, hash, id);
+	return id;
+}
+
+/* Finds LOCATION, in terms of the sum and with FRAMES, or adds it. The first location at an address is indexed by its place alone, so that
+ * it is found without frames too; those with other frames, and those without an address, are indexed by their frames as well. */
+static uint32_t join_location(struct cairn_combine *combine, const struct cairn_location *location, const struct cairn_frame *frames)
+{
+	struct cairn_profile *sum = combine->sum;
+	uint64_t hash = place_hash(sum, location);
+	uint32_t known;
+	if (location->address) {
+		if ((known = find_place(combine, hash, location)) == CAIRN_NONE)
+			return new_location(combine, hash, location, frames);
+		if (location->frame_count == 0 || same_frames(sum, &sum->locations[known], location, frames))
+			return known;
+		if (sum->locations[known].frame_count == 0) {
+			cairn_profile_set_frames(sum, known, frames, location->frame_count);
+			return known;
+		}
+	}
+	hash = cairn_hash_mix(hash ^ cairn_hash_bytes(frames, location->frame_count * sizeof *frames));
+	known = find_frames(combine, hash, location, frames);
+	return known == CAIRN_NONE ? new_location(combine, hash, location, frames) : known;
 }
 
 static uint32_t add_location(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
 {
 	if (to->locations[id] != CAIRN_NONE)
 		return to->locations[id];
-	struct cairn_profile *sum = combine->sum;
 	struct cairn_location location = part->locations[id];
-	uint64_t offset = cairn_profile_file_offset(part, &location);
-	uint32_t module = CAIRN_NONE;
 	struct cairn_frame *frames = cairn_array_new(location.frame_count, sizeof *frames);
 	for (uint32_t i = 0; i < location.frame_count; i++) {
 		frames[i] = part->frames[location.first_frame + i];
@@ -121,23 +182,13 @@ static uint32_t add_location(struct cairn_combine *combine, const struct cairn_p
 	}
 	if (location.mapping != CAIRN_NONE) {
 		location.mapping = add_mapping(combine, part, to, location.mapping);
-		const struct cairn_mapping *mapping = &sum->mappings[location.mapping];
-		module = mapping->module;
-		location.address = offset - mapping->offset + mapping->start;
+		const struct cairn_mapping *mapping = &combine->sum->mappings[location.mapping];
+		if (location.address)
+			location.address = cairn_profile_file_offset(part, &part->locations[id]) - mapping->offset + mapping->start;
 	}
-	uint64_t hash = location_hash(&location, offset, module, frames);
-	size_t position = 0;
-	uint32_t known;
-	while ((known = cairn_index_next(&combine->locations, hash, &position)) != CAIRN_NONE)
-		if (same_location(sum, known, &location, offset, module, frames))
-			break;
-	if (known == CAIRN_NONE) {
-		known = cairn_profile_new_location(sum, &location);
-		cairn_profile_set_frames(sum, known, frames, location.frame_count);
-		cairn_index_add(&combine->locations, hash, known);
-	}
+	to->locations[id] = join_location(combine, &location, frames);
 	free(frames);
-	return to->locations[id] = known;
+	return to->locations[id];
 }
 
 static uint32_t add_labels(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
@@ -252,14 +303,19 @@ static bool match_values(struct cairn_profile *sum, const struct cairn_profile *
 	if (sum->kind != part->kind)
 		return cairn_fail(error, "profiles of two kinds cannot be put together: %s and %s", sum->format, part->format);
 	for (uint32_t v = 0; v < sum->value_count;) {
-		columns[v] = cairn_profile_find_value(part, cairn_profile_string(sum, sum->value_types[v].type));
-		if (columns[v] != CAIRN_NONE)
+		const char *type = cairn_profile_string(sum, sum->value_types[v].type);
+		const char *unit = cairn_profile_string(sum, sum->value_types[v].unit), *other;
+		columns[v] = cairn_profile_find_value(part, type);
+		if (columns[v] != CAIRN_NONE) {
+			other = cairn_profile_string(part, part->value_types[columns[v]].unit);
+			if (strcmp(unit, other) != 0)
+				return cairn_fail(error, "%s is in different units: \"%.40s\" and \"%.40s\"", type, unit, other);
 			v++;
-		else if (sum->value_count > 1)
+		} else if (sum->value_count > 1) {
 			cairn_profile_drop_value(sum, v);
-		else
-			return cairn_fail(error, "the profiles have no value in common (%s is only in one)",
-					  cairn_profile_string(sum, sum->value_types[v].type));
+		} else {
+			return cairn_fail(error, "the profiles have no value in common (%s is only in one)", type);
+		}
 	}
 	return true;
 }

@@ -1,7 +1,9 @@
 /* combine.h - adds profiles, and subtracts one from another.
  *
- * Two locations are the same if they are at the same offset of the same file, wherever that file was mapped: a file is identified by its
- * build-id, or by its path if it has none. Two samples are the same if their stacks and labels are.
+ * Two locations are the same if they are at the same place and have the same frames. A place is an offset in a file, wherever that file was
+ * mapped: a file is identified by its build-id, or by its path if it has none. If only one of two locations at a place has frames, they are
+ * the same as well, and the sum has the frames: addresses of one file are named alike. Locations without an address have only their
+ * frames. Two samples are the same if their stacks and labels are.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_COMBINE_H
 #define CAIRN_PROFILE_COMBINE_H

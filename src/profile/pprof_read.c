@@ -4,17 +4,20 @@
  * position of each kind of message; then there is one pass for each kind, with kinds that others refer to first. Anything that pprof itself
  * would reject (an unknown id, a sample with too few values) is left out with a warning.
  *
- * Addresses are used as they are: the writer of the file has already subtracted one from return addresses.
+ * Addresses are used as they are: the writer of the file has already subtracted one from return addresses. Amounts of memory become bytes
+ * and times nanoseconds, whatever their unit, so that reports know them and profiles with different units can be added.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/read.h"
 
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/path.h"
+#include "base/time.h"
 #include "profile/maps.h"
 #include "profile/pprof_fields.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 enum { top_fields = PPROF_DOC_URL + 1 };
 
@@ -41,6 +44,9 @@ struct pprof {
 	size_t string_count, string_capacity;
 	struct ids mappings, functions, locations;
 	uint32_t declared_values; /* may be more than a profile can hold */
+	/* Amounts in the file times these are in the units of the profile. */
+	int64_t value_scales[CAIRN_VALUES_MAX], period_scale, label_scale;
+	uint32_t label_unit, label_base; /* what LABEL_SCALE is for, and the unit of the profile */
 
 	struct cairn_label *labels;
 	size_t label_capacity;
@@ -141,6 +147,44 @@ static void survey(struct pprof *pprof)
 		cairn_profile_warn(pprof->profile, "damaged or cut short after %zu bytes; what came before is shown", begin);
 }
 
+/* Whether UNIT is NAME in the singular or plural, in upper or lower case. */
+static bool is_unit(const char *unit, const char *name)
+{
+	size_t length = strlen(name);
+	return strncasecmp(unit, name, length) == 0 && (!unit[length] || (length > 1 && strcasecmp(unit + length, "s") == 0));
+}
+
+/* Replaces UNIT, in any of the names that pprof knows for it, with bytes or nanoseconds. Returns how many of these it is; 1 for units of
+ * other things, which stay. */
+static int64_t take_unit(struct cairn_profile *profile, uint32_t *unit)
+{
+	static const struct {
+		const char *names[3];
+		int64_t scale;
+		const char *base;
+	} units[] = {
+		{{"b", "byte"}, 1, "bytes"},
+		{{"kb", "kbyte", "kilobyte"}, 1LL << 10, "bytes"},
+		{{"mb", "mbyte", "megabyte"}, 1LL << 20, "bytes"},
+		{{"gb", "gbyte", "gigabyte"}, 1LL << 30, "bytes"},
+		{{"tb", "tbyte", "terabyte"}, 1LL << 40, "bytes"},
+		{{"pb", "pbyte", "petabyte"}, 1LL << 50, "bytes"},
+		{{"ns", "nanosecond"}, 1, "nanoseconds"},
+		{{"us", "\u03bcs", "microsecond"}, 1000, "nanoseconds"},
+		{{"ms", "millisecond"}, CAIRN_MILLISECOND_NS, "nanoseconds"},
+		{{"s", "sec", "second"}, CAIRN_SECOND_NS, "nanoseconds"},
+		{{"hr", "hour"}, CAIRN_HOUR_NS, "nanoseconds"},
+	};
+	const char *text = cairn_profile_string(profile, *unit);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		for (size_t k = 0; k < 3 && units[i].names[k]; k++)
+			if (is_unit(text, units[i].names[k])) {
+				*unit = cairn_profile_text(profile, units[i].base);
+				return units[i].scale;
+			}
+	return 1;
+}
+
 static struct cairn_value_type value_type(struct pprof *pprof, struct cairn_bytes message)
 {
 	uint64_t values[PPROF_TYPE_UNIT + 1] = {0};
@@ -153,13 +197,16 @@ static void read_sample_type(struct pprof *pprof, struct cairn_bytes message)
 	struct cairn_profile *profile = pprof->profile;
 	struct cairn_value_type type = value_type(pprof, message);
 	pprof->declared_values++;
-	if (profile->value_count < CAIRN_VALUES_MAX)
+	if (profile->value_count < CAIRN_VALUES_MAX) {
+		pprof->value_scales[profile->value_count] = take_unit(profile, &type.unit);
 		profile->value_types[profile->value_count++] = type;
+	}
 }
 
 static void read_period_type(struct pprof *pprof, struct cairn_bytes message)
 {
 	pprof->profile->period_type = value_type(pprof, message);
+	pprof->period_scale = take_unit(pprof->profile, &pprof->profile->period_type.unit);
 }
 
 static void read_mapping(struct pprof *pprof, struct cairn_bytes message)
@@ -264,10 +311,29 @@ static size_t read_values(struct pprof *pprof, struct cairn_bytes numbers, doubl
 		int64_t value = (int64_t)cairn_cursor_uleb(&in);
 		pprof->inexact_values += value > exact_most || value < -exact_most;
 		if (count < CAIRN_VALUES_MAX)
-			values[count] = (double)value;
+			values[count] = (double)value * (double)pprof->value_scales[count];
 		count++;
 	}
 	return count;
+}
+
+/* Sizes become bytes, which filters take in any unit. Other numbers stay as they are, as filters take them; so does one that would become
+ * too large. Labels nearly always have the unit of the one before. */
+static void scale_label(struct pprof *pprof, struct cairn_label *label)
+{
+	int64_t number;
+	if (label->unit != pprof->label_unit) {
+		pprof->label_unit = pprof->label_base = label->unit;
+		pprof->label_scale = take_unit(pprof->profile, &pprof->label_base);
+		if (strcmp(cairn_profile_string(pprof->profile, pprof->label_base), "bytes") != 0) {
+			pprof->label_base = label->unit;
+			pprof->label_scale = 1;
+		}
+	}
+	if (!__builtin_mul_overflow(label->number, pprof->label_scale, &number)) {
+		label->number = number;
+		label->unit = pprof->label_base;
+	}
 }
 
 static struct cairn_label read_label(struct pprof *pprof, struct cairn_bytes message)
@@ -280,6 +346,7 @@ static struct cairn_label read_label(struct pprof *pprof, struct cairn_bytes mes
 		label.is_number = values[PPROF_LABEL_NUMBER] || values[PPROF_LABEL_UNIT];
 		label.number = (int64_t)values[PPROF_LABEL_NUMBER];
 		label.unit = text_at(pprof, values[PPROF_LABEL_UNIT]);
+		scale_label(pprof, &label);
 	}
 	return label;
 }
@@ -335,7 +402,7 @@ static void read_head(struct pprof *pprof)
 	profile->doc_url = text_at(pprof, pprof->numbers[PPROF_DOC_URL]);
 	profile->time_ns = (int64_t)pprof->numbers[PPROF_TIME_NANOS];
 	profile->duration_ns = (int64_t)pprof->numbers[PPROF_DURATION_NANOS];
-	profile->period = (double)(int64_t)pprof->numbers[PPROF_PERIOD];
+	profile->period = (double)(int64_t)pprof->numbers[PPROF_PERIOD] * (double)pprof->period_scale;
 	each(pprof, PPROF_COMMENT, CAIRN_WIRE_VARINT, read_comments);
 	each(pprof, PPROF_COMMENT, CAIRN_WIRE_BYTES, read_comments);
 	uint32_t shown = text_at(pprof, pprof->numbers[PPROF_DEFAULT_SAMPLE_TYPE]);
@@ -400,7 +467,7 @@ static bool read_tables(struct pprof *pprof, const char *name, struct cairn_erro
 
 bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error)
 {
-	struct pprof pprof = {.profile = reader->profile, .data = data};
+	struct pprof pprof = {.profile = reader->profile, .data = data, .period_scale = 1, .label_scale = 1};
 	bool good = read_tables(&pprof, reader->name, error);
 	ids_free(&pprof.mappings);
 	ids_free(&pprof.functions);

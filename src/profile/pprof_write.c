@@ -6,12 +6,10 @@
 #include "profile/pprof_write.h"
 
 #include "base/array.h"
-#include "base/path.h"
 #include "base/utf8.h"
 #include "base/whole.h"
 #include "profile/pprof_fields.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,14 +368,8 @@ static uint32_t made_up_function(struct writer *writer, const struct cairn_locat
 {
 	if (!location)
 		return new_function(writer, "other");
-	const struct cairn_module *module = cairn_profile_module(writer->profile, location);
-	const char *path = module ? cairn_profile_string(writer->profile, module->path) : "";
 	struct cairn_buffer name = cairn_buffer(SIZE_MAX);
-	if (*path)
-		cairn_buffer_format(&name, "%s+0x%" PRIx64, cairn_base_name(path),
-				    cairn_profile_file_offset(writer->profile, location));
-	else
-		cairn_buffer_format(&name, "0x%" PRIx64, location->address + location->is_call);
+	cairn_profile_place(writer->profile, location, &name);
 	cairn_buffer_byte(&name, 0);
 	uint32_t number = new_function(writer, name.data);
 	cairn_buffer_free(&name);
@@ -403,7 +395,7 @@ static void write_location(struct writer *writer, uint32_t number, const struct 
 				      location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
 		cairn_protobuf_number(to, PPROF_LOCATION_ADDRESS, location->address);
 		/* Locations without an address always keep their names, because they have nothing else. */
-		bool has_address = location->mapping != CAIRN_NONE || location->address != 0;
+		bool has_address = location->address != 0;
 		for (uint32_t i = 0; i < location->frame_count && (names != CAIRN_PPROF_NAMES_NONE || !has_address); i++) {
 			const struct cairn_frame *frame = &profile->frames[location->first_frame + i];
 			add_line(writer, function_number(writer, frame->function), frame->line, frame->column);

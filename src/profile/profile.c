@@ -3,6 +3,7 @@
 #include "profile/profile.h"
 
 #include "base/array.h"
+#include "base/path.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -270,6 +271,20 @@ uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const st
 		return location->address;
 	const struct cairn_mapping *mapping = &profile->mappings[location->mapping];
 	return location->address - mapping->start + mapping->offset;
+}
+
+void cairn_profile_place(const struct cairn_profile *profile, const struct cairn_location *location, struct cairn_buffer *out)
+{
+	const struct cairn_module *module = cairn_profile_module(profile, location);
+	if (!module) {
+		cairn_buffer_hex(out, location->address + location->is_call);
+	} else if (!module->path) {
+		cairn_buffer_text(out, "[code without a file]");
+	} else {
+		cairn_buffer_text(out, cairn_base_name(cairn_profile_string(profile, module->path)));
+		cairn_buffer_byte(out, '+');
+		cairn_buffer_hex(out, cairn_profile_file_offset(profile, location) + profile->mappings[location->mapping].link_bias);
+	}
 }
 
 uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name)

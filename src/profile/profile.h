@@ -5,13 +5,14 @@
  * location has *frames*: the function at that address and those it is inlined into, innermost first.
  *
  * Values are estimates, already un-sampled line by line; `sampled` holds the number of samples behind them. All references are indices.
- * Locations of two profiles are the same if their modules are the same file (by build-id, else by path) and their offsets in the file are
- * equal, so dumps of different runs can be added and compared although each run has other addresses.
+ * Locations of two profiles are the same if their modules are the same file (by build-id, else by path), their offsets in the file are
+ * equal, and their frames do not differ, so dumps of different runs can be added and compared although each run has other addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_PROFILE_H
 #define CAIRN_PROFILE_PROFILE_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
@@ -66,7 +67,7 @@ struct cairn_frame {
 };
 
 struct cairn_location {
-	uint64_t address;     /* an address inside the instruction: for a call, the return address minus one */
+	uint64_t address;     /* inside the instruction: for a call, the return address minus one; 0 if it has only names */
 	uint32_t mapping;     /* CAIRN_NONE if nothing was mapped there, or if the profile has no addresses */
 	uint32_t first_frame; /* in frames, innermost first */
 	uint32_t frame_count; /* 0 until named */
@@ -256,6 +257,10 @@ const struct cairn_module *cairn_profile_module(const struct cairn_profile *prof
 
 /* The offset of LOCATION in its module's file; its address if it has no mapping. */
 uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const struct cairn_location *location);
+
+/* Writes what a LOCATION without a name is called: its module and link-time address, as addr2line takes it; outside modules, its address as
+ * in the dump. */
+void cairn_profile_place(const struct cairn_profile *profile, const struct cairn_location *location, struct cairn_buffer *out);
 
 /* The index of the value type called NAME ("inuse_space"), or CAIRN_NONE. */
 uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name);

@@ -79,18 +79,10 @@ void cairn_view_place(const struct cairn_view *view, const struct cairn_location
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_module *module = cairn_profile_module(profile, location);
-	if (!module) {
-		cairn_buffer_hex(out, location->address + location->is_call);
-	} else if (!module->path) {
-		cairn_buffer_text(out, "[code without a file]");
-	} else {
+	if (module && module->path && view->options.granularity == CAIRN_BY_FILE)
 		cairn_buffer_text(out, cairn_base_name(cairn_profile_string(profile, module->path)));
-		if (view->options.granularity != CAIRN_BY_FILE) {
-			cairn_buffer_byte(out, '+');
-			cairn_buffer_hex(out,
-					 cairn_profile_file_offset(profile, location) + profile->mappings[location->mapping].link_bias);
-		}
-	}
+	else
+		cairn_profile_place(profile, location, out);
 }
 
 static void file_and_line(const struct cairn_profile *profile, uint32_t file, uint32_t line, struct cairn_buffer *out)

@@ -125,7 +125,8 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	const struct cairn_module *module = cairn_profile_module(profile, location);
 	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
 	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
-	uint64_t offset = cairn_profile_file_offset(profile, location), *id; /* the address itself if there is no file */
+	bool by_place = build_id.length > 0 && location->address; /* its names may become known later; otherwise they are part of it */
+	uint64_t offset = location->address ? cairn_profile_file_offset(profile, location) : 0, *id; /* the address if there is no file */
 	struct cairn_buffer *names = &scratch[0], *row = &scratch[1];
 	names->length = row->length = 0;
 	write_names(profile, location, names);
@@ -137,7 +138,7 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	cairn_row_number(row, this_week());
 	if (!find_number(numbered, cairn_hash_bytes(row->data, row->length) ^ cairn_hash_mix(tenant), &id)) {
 		*id = cairn_frame_id(tenant, build_id.length ? build_id : path, offset);
-		if (!build_id.length)
+		if (!by_place)
 			*id = cairn_store_id(*id, cairn_buffer_bytes(names));
 		cairn_row_number(rows, *id);
 		cairn_buffer_append(rows, row->data, row->length);

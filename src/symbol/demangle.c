@@ -181,3 +181,23 @@ const char *cairn_demangle(struct cairn_arena *arena, const char *name)
 	free(sink.components);
 	return result;
 }
+
+void cairn_demangle_profile(struct cairn_profile *profile)
+{
+	struct cairn_arena arena = {0};
+	for (size_t i = 0; i < profile->function_count; i++) {
+		struct cairn_function *function = &profile->functions[i];
+		uint32_t mangled = function->name ? function->name : function->system_name;
+		if (function->system_name && function->system_name != mangled)
+			continue;
+		/* macOS puts one more underscore before every name. */
+		const char *text = cairn_profile_string(profile, mangled), *name = cairn_demangle(&arena, text);
+		if (!name && strncmp(text, "__", 2) == 0)
+			name = cairn_demangle(&arena, text + 1);
+		if (!name)
+			continue;
+		function->name = cairn_profile_text(profile, name);
+		function->system_name = mangled;
+	}
+	cairn_arena_free(&arena);
+}

@@ -3,11 +3,15 @@
 #ifndef CAIRN_SYMBOL_DEMANGLE_H
 #define CAIRN_SYMBOL_DEMANGLE_H
 
-#include "base/arena.h"
+#include "profile/profile.h"
 
 /* The full name behind NAME: C++ with its parameters, Rust (legacy and v0) without its hash. NULL if NAME is not mangled, or if the
  * result would be too long to read. The result lives in ARENA. Any thread may call it; it takes about a microsecond, so demangle each
  * name once. */
 const char *cairn_demangle(struct cairn_arena *arena, const char *name);
+
+/* Demangles the names that PROFILE was read with, where the writer has not: its functions have the linker's name as their only one. That
+ * name stays as the system name. */
+void cairn_demangle_profile(struct cairn_profile *profile);
 
 #endif

@@ -3,17 +3,16 @@
 #include "symbol/symbolize.h"
 
 #include "base/buffer.h"
-#include "base/path.h"
 #include "base/pool.h"
 #include "symbol/answers.h"
 #include "symbol/budget.h"
 #include "symbol/cache.h"
+#include "symbol/demangle.h"
 #include "symbol/live.h"
 #include "symbol/perf_map.h"
 #include "symbol/search.h"
 #include "symbol/ticker.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* The work for one module. The arrays of locations and of their link-time addresses are parallel. */
@@ -293,18 +292,18 @@ static uint32_t profile_string(struct translation *to, uint32_t id)
 	return to->strings[id];
 }
 
-/* A function known only by its line is named by module and address. */
-static uint32_t nameless_function(struct translation *to, struct cairn_function *function, uint64_t address)
+/* A function known only by its line is called as its location would be without it. */
+static uint32_t nameless_function(struct translation *to, struct cairn_function *function, uint32_t location)
 {
 	struct cairn_profile *profile = to->profile;
-	char name[256];
-	snprintf(name, sizeof name, "%.200s+0x%llx", cairn_base_name(cairn_profile_string(profile, profile->modules[to->job->module].path)),
-		 (unsigned long long)address);
-	function->name = function->system_name = cairn_profile_text(profile, name);
+	struct cairn_buffer name = cairn_buffer(SIZE_MAX);
+	cairn_profile_place(profile, &profile->locations[location], &name);
+	function->name = function->system_name = cairn_strings_add(&profile->strings, cairn_buffer_bytes(&name));
+	cairn_buffer_free(&name);
 	return cairn_profile_add_function(profile, function);
 }
 
-static uint32_t profile_function(struct translation *to, uint32_t id, uint64_t address)
+static uint32_t profile_function(struct translation *to, uint32_t id, uint32_t location)
 {
 	if (to->functions[id] != CAIRN_NONE)
 		return to->functions[id];
@@ -312,11 +311,11 @@ static uint32_t profile_function(struct translation *to, uint32_t id, uint64_t a
 	struct cairn_function function = {.name = profile_string(to, known->name), .system_name = profile_string(to, known->system_name),
 					  .file = profile_string(to, known->file), .start_line = known->start_line};
 	if (!function.name)
-		return nameless_function(to, &function, address);
+		return nameless_function(to, &function, location);
 	return to->functions[id] = cairn_profile_add_function(to->profile, &function);
 }
 
-static void name_location(struct translation *to, uint32_t location, uint64_t address, uint32_t answer)
+static void name_location(struct translation *to, uint32_t location, uint32_t answer)
 {
 	const struct cairn_answers *answers = &to->job->answers;
 	struct cairn_profile *profile = to->profile;
@@ -326,7 +325,7 @@ static void name_location(struct translation *to, uint32_t location, uint64_t ad
 	struct cairn_frame *frames = cairn_profile_frame_room(profile, location, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct cairn_answer_frame *frame = &answers->frames[first + i];
-		frames[i] = (struct cairn_frame){profile_function(to, frame->function, address), frame->line, frame->column};
+		frames[i] = (struct cairn_frame){profile_function(to, frame->function, location), frame->line, frame->column};
 	}
 }
 
@@ -344,7 +343,7 @@ static size_t fill(struct work *work, struct job *job)
 	for (size_t i = 0; i < job->count; i++) {
 		uint32_t answer = cairn_answers_find(&job->answers, job->addresses[i]);
 		if (answer != CAIRN_NONE)
-			name_location(&to, job->locations[i], job->addresses[i], answer);
+			name_location(&to, job->locations[i], answer);
 		unnamed += work->profile->locations[job->locations[i]].frame_count == 0;
 	}
 	free(to.strings);
@@ -387,6 +386,7 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
 	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
 	cairn_perf_map_apply(profile, &whole.find);
+	cairn_demangle_profile(profile);
 	work.has_cache = !options->no_cache && (cairn_cache_open(&work.cache, &work.finder.arena) || options->cache_folder);
 	if (options->cache_folder)
 		work.cache.folder = options->cache_folder;

@@ -26,6 +26,25 @@ sum=$(total --sum $dump $dump)
 holds '--sum adds up, but for rounding' test "$((sum - want * 2))" -ge -1 -a "$((sum - want * 2))" -le 1
 is "$(total --base $dump $dump)" 0 'a profile less itself is nothing'
 
+# Two builds under one path, without build-ids: another function is at the same place.
+symbolized() {
+	printf -- '--- symbol\nbinary=/srv/none\n0x401000 %s\n---\n--- heap\nheap profile: 1: %s [0: 0] @ heapprofile\n1: %s [0: 0] @ 0x401000\n' "$1" "$2" "$2"
+	printf '\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 fd:01 1 /srv/none\n'
+}
+symbolized load 1000 >"$scratch/build1"
+symbolized cache 900000 >"$scratch/build2"
+sed '/^0x/d' "$scratch/build2" >"$scratch/nameless"
+is "$("$cairn" collapsed --sum "$scratch/build1" "$scratch/build2" | sort)" 'cache 900000
+load 1000' 'functions of two builds at one address are not mixed up'
+like "$("$cairn" diff "$scratch/build1" "$scratch/build2")" '*new: 1,*cache*gone: 1,*load' 'nor when they are compared'
+for order in 'build2 nameless' 'nameless build2'; do
+	set -- $order
+	is "$("$cairn" collapsed --sum "$scratch/$1" "$scratch/$2" 2>/dev/null)" 'cache 1800000' "names of one file serve the other: $order"
+done
+symbolized _ZN3foo3barEi 1000 >"$scratch/mangled"
+is "$("$cairn" collapsed "$scratch/mangled")" 'foo::bar 1000' 'mangled names in a file are demangled'
+is "$("$cairn" collapsed --no-symbols "$scratch/mangled")" '_ZN3foo3barEi 1000' 'unless names are not asked for'
+
 for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*sampling may have been off*cairn doctor*' 'letter:Dear all,\nhow are you\n:*not a profile Cairn knows*' \
 	'page:<html>404</html>:*web page*'; do
 	IFS=: read -r name text pattern <<<"$case"

@@ -15,7 +15,7 @@ static uint64_t hash_location(const struct cairn_profile *profile, const struct 
 {
 	const struct cairn_module *module = cairn_profile_module(profile, location);
 	uint64_t parts[2] = {cairn_profile_file_offset(profile, location), 0};
-	if (module) {
+	if (module && location->address) {
 		struct cairn_bytes name = cairn_strings_bytes(&profile->strings, module->build_id ? module->build_id : module->path);
 		parts[1] = cairn_hash_bytes(name.data, name.length);
 	} else if (location->frame_count > 0) {

@@ -7,6 +7,7 @@
 #include "dump/trailer.h"
 #include "profile/read.h"
 #include "report/view.h"
+#include "symbol/demangle.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -93,6 +94,8 @@ bool cairn_archive_read(struct cairn_profile *part, const struct cairn_source_op
 		part->time_ns = modified_ns;
 	struct cairn_find_options find = cairn_source_find(source);
 	cairn_modules_identify(part, &find);
+	if (!source->no_symbols)
+		cairn_demangle_profile(part); /* before it is added, so that it has the functions of the parts that were named in the sum */
 	return true;
 }
 

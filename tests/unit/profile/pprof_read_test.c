@@ -196,10 +196,68 @@ static void test_broken(void)
 	cairn_buffer_free(&input);
 }
 
+/* Reads a profile of 3 inuse_space in UNIT, with a period of 2 and a label of 5 in it. */
+static bool read_unit(const char *unit)
+{
+	enum { text_type = 1, text_unit, text_key };
+	struct cairn_buffer input = cairn_buffer(1 << 16), sample = cairn_buffer(4096);
+	const char *const all[] = {"", "inuse_space", unit, "size"};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		bytes(&input, PPROF_STRING_TABLE, all[i], strlen(all[i]));
+	message(&input, PPROF_SAMPLE_TYPE, 1, text_type, 2, text_unit);
+	message(&input, PPROF_PERIOD_TYPE, 1, text_type, 2, text_unit);
+	number(&input, PPROF_PERIOD, 2);
+	number(&sample, PPROF_SAMPLE_VALUE, 3);
+	message(&sample, PPROF_SAMPLE_LABEL, 1, text_key, 3, 5, 4, text_unit);
+	message(&sample, PPROF_SAMPLE_LABEL, 1, text_key, 3, INT64_MAX, 4, text_unit);
+	bytes(&input, PPROF_SAMPLE, sample.data, sample.length);
+	bool good = read_buffer(&input);
+	cairn_buffer_free(&input);
+	cairn_buffer_free(&sample);
+	return good;
+}
+
+static void test_units(void)
+{
+	static const struct {
+		const char *unit, *base;
+		double scale;
+	} cases[] = {
+		{"bytes", "bytes", 1},
+		{"B", "bytes", 1},
+		{"kilobytes", "bytes", 1024},
+		{"MB", "bytes", 1 << 20},
+		{"gbyte", "bytes", 1 << 30},
+		{"nanoseconds", "nanoseconds", 1},
+		{"us", "nanoseconds", 1e3},
+		{"\u03bcs", "nanoseconds", 1e3},
+		{"milliseconds", "nanoseconds", 1e6},
+		{"s", "nanoseconds", 1e9},
+		{"hrs", "nanoseconds", 3.6e12},
+		{"count", "count", 1},
+		{"bs", "bs", 1},
+		{"", "", 1},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (!ok(read_unit(cases[i].unit), "a profile in \"%s\"", cases[i].unit))
+			continue;
+		const struct cairn_label *labels = &profile.labels[profile.label_sets[profile.samples[0].labels].first];
+		bool in_bytes = !strcmp(cases[i].base, "bytes");
+		is_text(text(profile.value_types[0].unit), cases[i].base, "is in %s", cases[i].base);
+		ok(profile.values[0] == 3 * cases[i].scale, "its values are scaled");
+		ok(!strcmp(text(profile.period_type.unit), cases[i].base) && profile.period == 2 * cases[i].scale, "as is its period,");
+		is_text(text(labels[0].unit), in_bytes ? "bytes" : cases[i].unit, "and labels that are sizes,");
+		ok((double)labels[0].number == 5 * (in_bytes ? cases[i].scale : 1), "which other labels are not");
+		ok(labels[1].number == INT64_MAX, "nor those that would become too large");
+		is_text(text(labels[1].unit), in_bytes && cases[i].scale == 1 ? "bytes" : cases[i].unit, "which keep their unit");
+	}
+}
+
 int main(void)
 {
 	test_order();
 	test_broken();
+	test_units();
 	cairn_profile_free(&profile);
 	return tap_done();
 }

@@ -88,12 +88,18 @@ static void test_names(void)
 	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL}), "names for all");
 	is_text(name_of(1, 0), "service+0x2010", "module and offset");
 	is_text(name_of(3, 0), "0x5", "or the address as in the dump");
+	before.mappings[before.locations[1].mapping].link_bias = 0x400000;
+	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL}), "a file that is not linked at 0");
+	is_text(name_of(1, 0), "service+0x402010", "has addresses as addr2line takes them");
 	ok(after.mappings[0].has_functions && after.mappings[1].has_functions && !after.mappings[2].has_functions,
 	   "mappings with locations are done");
 	ok(after.mappings[1].has_line_numbers && !after.mappings[0].has_line_numbers, "lines are claimed where there are");
+	before.locations[0].address = 0;
+	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_NONE}), "a location of a module, without an address");
+	is_text(name_of(0, 0), "f", "keeps its name in any case");
 	read_before("main;f 5\nmain 7\n");
 	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_NONE}), "text without addresses");
-	is_text(name_of(0, 0), "f", "keeps its names in any case");
+	is_text(name_of(0, 0), "f", "as well");
 }
 
 static void test_rounding(void)

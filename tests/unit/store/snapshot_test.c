@@ -105,6 +105,29 @@ static void test_long_names(void)
 	cairn_profile_free(&profile);
 }
 
+/* Some writers give names and a module, but no addresses. */
+static void test_no_addresses(void)
+{
+	struct cairn_profile profile;
+	struct cairn_error error;
+	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	cairn_profile_init(&profile);
+	if (!cairn_profile_read(&profile, cairn_bytes_of(dump), "dump", &(struct cairn_read_options){0}, &error))
+		ok(false, "%s", error.text);
+	name_all(&profile);
+	for (uint32_t i = 0; i < profile.location_count; i++)
+		profile.locations[i].address = 0;
+	cairn_frames_write(&profile, 1, &rows);
+	struct cairn_dictionary dictionary = {0};
+	struct cairn_buffer frames = without_last(&rows, &cairn_tables[CAIRN_TABLE_FRAMES], 2);
+	take_all(&dictionary, cairn_dictionary_take_frame, cairn_buffer_bytes(&frames));
+	is_int(dictionary.place_count, 3, "three functions of one build, without addresses, are three frames");
+	cairn_dictionary_free(&dictionary);
+	cairn_buffer_free(&frames);
+	cairn_buffer_free(&rows);
+	cairn_profile_free(&profile);
+}
+
 int main(void)
 {
 	struct cairn_profile profile, again;
@@ -226,5 +249,6 @@ int main(void)
 	}
 	cairn_profile_free(&profile);
 	test_long_names();
+	test_no_addresses();
 	return tap_done();
 }

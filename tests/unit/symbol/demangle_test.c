@@ -185,6 +185,36 @@ static void test_hostile(void)
 	pthread_attr_destroy(&attributes);
 }
 
+static void test_profile(void)
+{
+	static const struct {
+		const char *name, *system_name, *expected, *expected_system_name, *what;
+	} cases[] = {
+		{"_ZN3foo3barEi", "_ZN3foo3barEi", "foo::bar(int)", "_ZN3foo3barEi", "a function with its linker's name only"},
+		{"_RNvCs1234_7mycrate3foo", "", "mycrate::foo", "_RNvCs1234_7mycrate3foo", "one without a system name"},
+		{"", "_ZN3foo3barEi", "foo::bar(int)", "_ZN3foo3barEi", "one with nothing else"},
+		{"__ZN3foo3barEi", "__ZN3foo3barEi", "foo::bar(int)", "__ZN3foo3barEi", "one of macOS"},
+		{"_Zoo", "_ZN3foo3barEi", "_Zoo", "_ZN3foo3barEi", "a name that differs from the linker's stays"},
+		{"__Z_no", "__Z_no", "__Z_no", "__Z_no", "so does what is not mangled"},
+		{"main", "", "main", "", "and a plain name"},
+		{"", "", "", "", "or none"},
+	};
+	enum { count = sizeof cases / sizeof *cases };
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	for (size_t i = 0; i < count; i++)
+		cairn_profile_add_function(&profile,
+					   &(struct cairn_function){.name = cairn_profile_text(&profile, cases[i].name),
+								    .system_name = cairn_profile_text(&profile, cases[i].system_name)});
+	cairn_demangle_profile(&profile);
+	for (size_t i = 0; i < count; i++) {
+		is_text(cairn_profile_string(&profile, profile.functions[i].name), cases[i].expected, "%s", cases[i].what);
+		is_text(cairn_profile_string(&profile, profile.functions[i].system_name), cases[i].expected_system_name,
+			"and the system name");
+	}
+	cairn_profile_free(&profile);
+}
+
 int main(void)
 {
 	test_hostile();
@@ -193,6 +223,7 @@ int main(void)
 	test_deep();
 	test_plain();
 	test_bomb();
+	test_profile();
 	cairn_arena_free(&arena);
 	return tap_done();
 }

@@ -37,7 +37,7 @@ static void make(struct cairn_profile *profile)
 	cairn_profile_add_location(profile, address + 1, CAIRN_NONE, true);
 	cairn_profile_add_location(profile, address + 2, CAIRN_NONE, true);
 	cairn_maps_attach(profile);
-	uint32_t name = cairn_profile_text(profile, "already");
+	uint32_t name = cairn_profile_text(profile, "_Z7alreadyv");
 	cairn_profile_set_frames(
 		profile, named,
 		&(struct cairn_frame){cairn_profile_add_function(profile, &(struct cairn_function){name, name, 0, 0}), 5, 0}, 1);
@@ -72,7 +72,7 @@ static void check(bool no_cache, size_t from_cache, const char *when)
 	const struct cairn_frame *frame = &profile.frames[profile.locations[ours].first_frame];
 	like_text(cairn_profile_string(&profile, profile.functions[frame->function].file), "symbolize_test.c", "%s: its file", when);
 	ok(frame->line > 15 && frame->line < 25, "%s: its line", when);
-	is_text(name_of(&profile, named), "already", "%s: what has a name keeps it", when);
+	is_text(name_of(&profile, named), "already()", "%s: what has a name keeps it, demangled", when);
 	ok(!name_of(&profile, pseudo) && !name_of(&profile, homeless), "%s: what has no file has no name", when);
 	is_int(report.locations, 4, "%s: so many needed a name", when);
 	is_int(report.unnamed, 2, "%s: so many have none", when);

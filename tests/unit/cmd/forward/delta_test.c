@@ -51,6 +51,20 @@ static double step(uint64_t instance, unsigned long base, int time, int one, int
 	return since(instance, &profile, samples, &since_ns);
 }
 
+static double step_without_addresses(uint64_t instance, int time, int one, int other, size_t *samples)
+{
+	struct cairn_profile profile;
+	int64_t since_ns = 0;
+	read_dump(&profile, 0x400000, time, one, other);
+	for (uint32_t i = 0; i < profile.location_count; i++) {
+		uint32_t name = cairn_profile_text(&profile, i ? "other" : "one");
+		uint32_t function = cairn_profile_add_function(&profile, &(struct cairn_function){.name = name, .system_name = name});
+		cairn_profile_set_frames(&profile, i, &(struct cairn_frame){.function = function}, 1);
+		profile.locations[i].address = 0;
+	}
+	return since(instance, &profile, samples, &since_ns);
+}
+
 int main(void)
 {
 	size_t samples;
@@ -86,6 +100,11 @@ int main(void)
 	cairn_profile_add_sample(&profile, 1, 0, values);
 	is_near(since(1, &profile, &samples, &since_ns), 1000, 0.5, "samples of one stack are counted together");
 	ok(since_ns == 340000000000, "and since when");
+
+	/* Names without addresses, as some writers of pprof have them: what ends at one place says nothing of the other. */
+	is_near(step_without_addresses(3, 100, 1000, 0, &samples), 0, 0.5, "places without addresses");
+	cairn_deltas_settle(&deltas);
+	is_near(step_without_addresses(3, 160, 990, 500, &samples), 500, 0.5, "are told apart by their names");
 	cairn_deltas_free(&deltas);
 	return tap_done();
 }
