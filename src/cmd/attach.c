@@ -93,6 +93,7 @@ struct work {
 	struct cairn_file library; /* ours */
 	char library_path[CAIRN_PROGRAM_PATH];
 	off_t attach_offset; /* of `cairn_attached` in it */
+	int number, memfd;   /* the memfd that the process loads it from: its descriptor, and ours */
 	int64_t held_ns;
 	unsigned calls;
 	bool filtered;     /* threads with a seccomp filter may be used */
@@ -112,15 +113,19 @@ static bool call(struct work *work, struct cairn_injection *injection, struct ca
 	return true;
 }
 
-/* Opens descriptor NUMBER of the process, which says that it is a memfd, for writing; -1 where it is something else. Its name proves
+/* Opens descriptor NUMBER of the process for writing if it is a memfd for the library; -1 where it is something else. The name alone proves
  * nothing: a process with mounts of its own can give a file of ours that name. What proves it is the file system, which nobody can
  * mount. */
 static int open_memfd(int pid, int number)
 {
-	char path[64];
+	char path[64], target[64];
 	struct stat own, theirs;
-	int sample = memfd_create("cairn", MFD_CLOEXEC);
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, number);
+	ssize_t length = readlink(path, target, sizeof target - 1);
+	target[length > 0 ? length : 0] = 0;
+	if (strncmp(target, "/memfd:libcairn.so", 18) != 0)
+		return -1;
+	int sample = memfd_create("cairn", MFD_CLOEXEC);
 	int handle = open(path, O_PATH | O_CLOEXEC), opened = -1;
 	bool same = sample >= 0 && handle >= 0 && fstat(sample, &own) == 0 && fstat(handle, &theirs) == 0 && own.st_dev == theirs.st_dev &&
 		    S_ISREG(theirs.st_mode) && theirs.st_nlink == 0;
@@ -134,32 +139,70 @@ static int open_memfd(int pid, int number)
 	return opened;
 }
 
-/* A descriptor of the process whose file is a memfd for the library, from a call just made or a command that was killed; -1 for none. */
+static bool is_memfd(int pid, int number)
+{
+	int opened = open_memfd(pid, number);
+	return opened >= 0 && close(opened) == 0;
+}
+
+/* A descriptor of the process whose file is a memfd for the library; -1 for none. */
 static int find_memfd(int pid)
 {
-	char path[64], link[400], target[64];
+	char path[64];
 	int found = -1;
 	snprintf(path, sizeof path, "/proc/%d/fd", pid);
 	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder && found < 0 && (entry = readdir(folder));) {
-		snprintf(link, sizeof link, "%s/%s", path, entry->d_name);
-		ssize_t length = readlink(link, target, sizeof target - 1);
-		target[length > 0 ? length : 0] = 0;
-		if (strncmp(target, "/memfd:libcairn.so", 18) != 0)
-			continue;
-		int opened = open_memfd(pid, atoi(entry->d_name));
-		if (opened < 0)
-			continue;
-		close(opened);
-		found = atoi(entry->d_name);
-	}
+	for (struct dirent *entry; folder && found < 0 && (entry = readdir(folder));)
+		if (is_memfd(pid, atoi(entry->d_name)))
+			found = atoi(entry->d_name);
 	if (folder)
 		closedir(folder);
 	return found;
 }
 
+/* Has the process make a system call. Its result is -1 where it fails, or the C library has no function for it. */
+static bool call_kernel(struct work *work, struct cairn_injection *injection, struct cairn_error *error)
+{
+	injection->function = cairn_subject_symbol(cairn_subject_find(&work->subject, CAIRN_SUBJECT_LIBC), "syscall");
+	injection->result = UINT64_MAX;
+	return !injection->function || call(work, injection, error);
+}
+
+/* Has the process make a memfd, and opens it here. Other processes may run from one that was found: a child that was forked while its
+ * parent loaded the library has its parent's. */
+static bool make_memfd(struct work *work, struct cairn_error *error)
+{
+	struct cairn_injection injection = {
+		.arguments = {SYS_memfd_create, 0, MFD_CLOEXEC | MFD_ALLOW_SEALING},
+		.text = "libcairn.so",
+		.text_argument = 1,
+	};
+	if (!call_kernel(work, &injection, error))
+		return false;
+	work->number = (int)injection.result;
+	work->memfd = open_memfd(work->pid, work->number);
+	return true;
+}
+
+/* Has the process close a memfd from which it will not load the library. */
+static bool close_memfd(struct work *work, int number, struct cairn_error *error)
+{
+	struct cairn_injection injection = {.arguments = {SYS_close, (uint64_t)number}};
+	return !is_memfd(work->pid, number) || call_kernel(work, &injection, error);
+}
+
+/* Those that a command that was killed has left, or that came with a fork. */
+static bool close_left(struct work *work, struct cairn_error *error)
+{
+	enum { most = 16 };
+	for (int i = 0, number; i < most && (number = find_memfd(work->pid)) >= 0; i++)
+		if (!close_memfd(work, number, error))
+			return false;
+	return true;
+}
+
 /* The library into the process's memfd, with `cairn_attached` filled in. */
-static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
+static bool fill_memfd(struct work *work, struct cairn_error *error)
 {
 	struct cairn_elf *elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, error);
 	if (!elf)
@@ -170,28 +213,20 @@ static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 	cairn_elf_close(elf);
 	if (!known)
 		return cairn_fail(error, "%.300s is of another version than this command", work->library_path);
-	work->attach.descriptor = number + 1;
+	work->attach.descriptor = work->number + 1;
 	work->attach_offset = (off_t)offset;
-	int descriptor = open_memfd(work->pid, number);
 	struct cairn_bytes rest = work->library.bytes;
-	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && cairn_descriptor_write_all(descriptor, &rest) &&
-		       pwrite(descriptor, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach;
-	if (!written)
-		cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
-	if (descriptor >= 0)
-		close(descriptor);
-	return written;
+	return (cairn_descriptor_write_all(work->memfd, &rest) &&
+		pwrite(work->memfd, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach) ||
+	       cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
 }
 
 /* A library that is loaded only later, when nobody waits for it any more, starts nothing. */
-static void call_off(const struct work *work, int number)
+static void call_off(const struct work *work)
 {
-	struct cairn_attach nothing = {.version = CAIRN_ATTACH_VERSION, .descriptor = number + 1};
-	int descriptor = open_memfd(work->pid, number);
-	if (descriptor >= 0 && pwrite(descriptor, &nothing, sizeof nothing, work->attach_offset) < 0)
+	struct cairn_attach nothing = {.version = CAIRN_ATTACH_VERSION, .descriptor = work->number + 1};
+	if (pwrite(work->memfd, &nothing, sizeof nothing, work->attach_offset) < 0)
 		errno = 0; /* then it starts; nothing is lost */
-	if (descriptor >= 0)
-		close(descriptor);
 }
 
 /* Has the process open PATH as a library. */
@@ -219,33 +254,6 @@ static bool open_library(struct work *work, const char *path, struct cairn_error
 			  injection.description[0] ? injection.description : "dlopen fails");
 }
 
-/* Has the process make a memfd; its number, or -1. */
-static int make_memfd(struct work *work, struct cairn_error *error)
-{
-	struct cairn_injection injection = {
-		.function = cairn_subject_symbol(cairn_subject_find(&work->subject, CAIRN_SUBJECT_LIBC), "syscall"),
-		.arguments = {SYS_memfd_create, 0, MFD_CLOEXEC},
-		.text = "libcairn.so",
-		.text_argument = 1,
-	};
-	error->text[0] = 0;
-	if (!injection.function || !call(work, &injection, error))
-		return -1;
-	return find_memfd(work->pid);
-}
-
-/* From a path, where the process sees the same file as we do. */
-static bool load_from_path(struct work *work, struct cairn_error *error)
-{
-	char seen[CAIRN_PROGRAM_PATH + 32];
-	struct stat ours, theirs;
-	snprintf(seen, sizeof seen, "/proc/%d/root%s", work->pid, work->library_path);
-	if (stat(work->library_path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino ||
-	    ours.st_size != theirs.st_size || strlen(work->library_path) > 200)
-		return cairn_fail(error, "process %d can make no memfd, and does not see %.300s", work->pid, work->library_path);
-	return open_library(work, work->library_path, error);
-}
-
 /* Where `cairn_attached` and cairn_attach_start are in MODULE, the library as the process has loaded it. A memfd has no file any more;
  * ours has the same symbols where it begins with the same headers and build-id. */
 static bool locate(const struct work *work, const struct cairn_subject_module *module, uint64_t *attached, uint64_t *function)
@@ -267,16 +275,27 @@ static bool locate(const struct work *work, const struct cairn_subject_module *m
 	       version == CAIRN_ATTACH_VERSION;
 }
 
+/* Whether the library's constructor has run. It has not in a child that was forked while its parent loaded it: the child has what the
+ * loader had mapped by then, perhaps not relocated, and a loader that is locked for ever. */
+static bool is_whole(const struct cairn_attach *theirs)
+{
+	return theirs->descriptor == 0 || theirs->state > CAIRN_ATTACH_WANTED;
+}
+
 /* Starts the library that is loaded already. */
 static bool start_again(struct work *work, const struct cairn_subject_module *module, struct cairn_error *error)
 {
 	uint64_t attached, function;
 	if (!locate(work, module, &attached, &function))
 		return cairn_fail(error, "process %d has loaded a libcairn of another version, which this command cannot start", work->pid);
-	uint32_t state = 0;
-	if (work->only_waiting &&
-	    (cairn_subject_read(&work->subject, attached + offsetof(struct cairn_attach, state), &state, sizeof state) != sizeof state ||
-	     state != CAIRN_ATTACH_WAITING))
+	struct cairn_attach theirs;
+	if (cairn_subject_read(&work->subject, attached, &theirs, sizeof theirs) != sizeof theirs)
+		return cairn_fail_errno(error, "the memory of process %d cannot be read", work->pid);
+	if (!is_whole(&theirs))
+		return cairn_fail(error,
+				  "process %d was forked while the agent was being loaded into its parent, and cannot load it any more",
+				  work->pid);
+	if (work->only_waiting && theirs.state != CAIRN_ATTACH_WAITING)
 		return cairn_fail(error, "process %d has no agent that waits for its start", work->pid);
 	struct cairn_injection injection = {.function = function};
 	if (!cairn_subject_write(&work->subject, attached, &work->attach, sizeof work->attach))
@@ -307,32 +326,45 @@ static bool has_failed(struct work *work, struct cairn_error *error)
 	return failed;
 }
 
-static bool load(struct work *work, struct cairn_error *error)
+/* From a memfd that the process has made. Nobody writes to it afterwards: the process runs from it, as children do that it forks. */
+static bool load_from_memfd(struct work *work, struct cairn_error *error)
 {
 	char path[64];
-	struct cairn_error inner = {0};
-	int number = find_memfd(work->pid);
-	if (number < 0)
-		number = make_memfd(work, &inner);
-	if (number < 0 && inner.text[0]) {
-		*error = inner;
-		return false;
-	}
-	if (number >= 0) {
-		/* Not the usual spelling: the loader knows libraries by it, and the number will be another file's. */
-		snprintf(path, sizeof path, "/proc/self/./fd/%d", number);
-		bool done = fill_memfd(work, number, error) && open_library(work, path, error);
-		if (work->waits)
-			call_off(work, number);
-		return done;
-	}
-	if (!load_from_path(work, error))
+	/* Not the usual spelling: the loader knows libraries by it, and the number will be another file's. */
+	snprintf(path, sizeof path, "/proc/self/./fd/%d", work->number);
+	bool done = fill_memfd(work, error) && open_library(work, path, error);
+	if (work->waits)
+		call_off(work);
+	else if (!done)
+		close_memfd(work, work->number, NULL);
+	fcntl(work->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+	close(work->memfd);
+	return done;
+}
+
+/* From a path, where the process sees the same file as we do. */
+static bool load_from_path(struct work *work, struct cairn_error *error)
+{
+	char seen[CAIRN_PROGRAM_PATH + 32];
+	struct stat ours, theirs;
+	snprintf(seen, sizeof seen, "/proc/%d/root%s", work->pid, work->library_path);
+	if (stat(work->library_path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino ||
+	    ours.st_size != theirs.st_size || strlen(work->library_path) > 200)
+		return cairn_fail(error, "process %d can make no memfd, and does not see %.300s", work->pid, work->library_path);
+	if (!open_library(work, work->library_path, error))
 		return false;
 	cairn_subject_close(&work->subject);
 	if (!cairn_subject_open(&work->subject, work->pid, error))
 		return false;
 	const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
 	return module ? start_again(work, module, error) : cairn_fail(error, "process %d has not loaded the agent", work->pid);
+}
+
+static bool load(struct work *work, struct cairn_error *error)
+{
+	if (!close_left(work, error) || !make_memfd(work, error))
+		return false;
+	return work->memfd >= 0 ? load_from_memfd(work, error) : load_from_path(work, error);
 }
 
 /* One command at a time in processes of one program; one that holds this for ever is not waited for. */
@@ -355,6 +387,9 @@ static bool attach(struct work *work, struct cairn_error *error)
 		return false;
 	int lock = lock_process(work->pid);
 	bool done = cairn_subject_open(&work->subject, work->pid, error) && cairn_inject_await_turn(&work->subject, error);
+	cairn_subject_close(&work->subject);
+	/* Once more: the call that was waited for may have loaded the library. */
+	done = done && cairn_subject_open(&work->subject, work->pid, error);
 	if (done) {
 		const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
 		if (module)

@@ -63,7 +63,7 @@ bool cairn_life_of(int pid, struct cairn_life *life)
 
 /* A process that has ended keeps its number until its parent asks, which in a container may be never. One whose first thread alone has
  * ended looks the same but for its other threads. */
-static bool has_ended(int pid)
+bool cairn_life_has_ended(int pid)
 {
 	struct stat_fields fields;
 	return !read_stat(pid, &fields) || ((fields.state == 'Z' || fields.state == 'X') && fields.threads <= 1);
@@ -72,7 +72,7 @@ static bool has_ended(int pid)
 bool cairn_life_goes_on(const struct cairn_life *life)
 {
 	struct cairn_life now;
-	return cairn_life_of(life->pid, &now) && cairn_life_equal(life, &now) && !has_ended(life->pid);
+	return cairn_life_of(life->pid, &now) && cairn_life_equal(life, &now) && !cairn_life_has_ended(life->pid);
 }
 
 int64_t cairn_life_start_ns(const struct cairn_life *life)

@@ -23,6 +23,9 @@ bool cairn_life_of(int pid, struct cairn_life *life);
  * ended. */
 bool cairn_life_goes_on(const struct cairn_life *life);
 
+/* Whether the process that has PID has ended, or there is none. */
+bool cairn_life_has_ended(int pid);
+
 /* Its start time since 1970, according to the current clock; 0 if unknown. */
 int64_t cairn_life_start_ns(const struct cairn_life *life);
 

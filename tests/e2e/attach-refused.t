@@ -2,7 +2,7 @@
 # What cannot be attached to is refused in words that help, and nothing in it is touched.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
-need cc python3 musl-gcc setpriv unshare
+need cc python3 musl-gcc setpriv unshare prlimit
 . tests/e2e/attach.sh
 chmod 777 "$scratch"
 
@@ -137,6 +137,34 @@ done
 like "$(attach "$pid" 2>&1)" "cairn: process $pid has ended" "refused: a zombie"
 kill "$parent"
 
+# The system shows nothing of a process whose first thread has ended, although it works.
+cat >"$scratch/headless.c" <<'C'
+#include <pthread.h>
+#include <unistd.h>
+static void *work(void *unused) { for (;;) pause(); }
+int main(void) { pthread_t thread; pthread_create(&thread, NULL, work, NULL); pthread_exit(NULL); }
+C
+$cc -w -o "$scratch/headless" "$scratch/headless.c" -pthread
+"$scratch/headless" &
+pid=$!
+children+=("$pid")
+wait_for 10 grep -q 'State:.Z' "/proc/$pid/status"
+refuses "a process whose first thread has ended" "cairn: the first thread of process $pid has ended; *"
+end
+
+start threads 2 none
+thread=$(ls "/proc/$pid/task" | grep -vx "$pid" | head -n 1)
+like "$(attach "$thread" 2>&1)" "cairn: $thread is a thread of process $pid" "refused: the number of a thread"
+end
+
+# It has room for the call, and not for the library.
+start narrow 0 one 3
+wait_for 4 waits_in 230
+prlimit --pid "$pid" --as=$((($(awk '/^VmSize/ { print $2 }' "/proc/$pid/status") + 1024) * 1024))
+like "$(attach "$pid" 2>&1)" "cairn: process $pid cannot load the agent: *" "a process that has no room for the library"
+is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "  has its file closed again"
+end
+
 if [ "$(id -u)" = 0 ]; then
 	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 	start own 0 one 3
@@ -151,6 +179,17 @@ if [ "$(id -u)" = 0 ]; then
 	refuses "a program with set-user-ID" "*runs with another user's rights*"
 	end
 	program=$scratch/target
+
+	mkdir "$scratch/jail"
+	run python3 -c 'import os, sys, time
+os.chroot(sys.argv[1])
+time.sleep(100)' "$scratch/jail"
+	in_jail() { [ "$(readlink "/proc/$pid/root")" = "$scratch/jail" ] && grep -q '^State:.S' "/proc/$pid/status"; }
+	wait_for 10 in_jail
+	refuses "a process in a root without /proc" "cairn: the root of process $pid (chroot) has no /proc*"
+	is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "  nor has it the library's file open"
+	like "$("$cairn" doctor "$pid" 2>&1)" "*cannot be attached to: *has no /proc*" "doctor says so beforehand"
+	end
 
 	# The capability is what root has it by.
 	"${nobody[@]}" "$scratch/target" "$scratch/theirs" 0 one 3 &

@@ -62,17 +62,17 @@ static bool start(const struct cairn_options *given, struct cairn_error *error)
 bool cairn_start(const struct cairn_options *options, char *error, size_t size)
 {
 	struct cairn_error inner = {0};
-	pthread_mutex_lock(&cairn_agent.life);
+	cairn_service_lock();
 	bool started = start(options, &inner);
-	pthread_mutex_unlock(&cairn_agent.life);
+	cairn_service_unlock();
 	return pass_on(started, &inner, error, size);
 }
 
 void cairn_stop(void)
 {
-	pthread_mutex_lock(&cairn_agent.life);
+	cairn_service_lock();
 	cairn_service_stop();
-	pthread_mutex_unlock(&cairn_agent.life);
+	cairn_service_unlock();
 }
 
 /* Everything below needs the agent's state. */

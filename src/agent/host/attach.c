@@ -41,12 +41,12 @@ static void *begin(void *context)
 	cairn_config_environment(&config, cairn_bytes_of(cairn_attached.config));
 	bool is_given = cairn_attached.config[0] != 0;
 	memset(cairn_attached.config, 0, sizeof cairn_attached.config); /* there may be a token in it */
-	pthread_mutex_lock(&cairn_agent.life);
+	cairn_service_lock();
 	/* Samples of an earlier time are worth nothing: what was freed since was not seen. */
 	if (is_given && !atomic_load(&cairn_agent.started) && cairn_sample_is_ours())
 		cairn_engine_sampler.reset(&cairn_agent.profiler, config.period, &error);
 	bool started = cairn_service_start(&config, true, &error);
-	pthread_mutex_unlock(&cairn_agent.life);
+	cairn_service_unlock();
 	if (started)
 		atomic_store(&cairn_attached.state, CAIRN_ATTACH_RUNNING);
 	else
@@ -74,7 +74,7 @@ static void *end(void *context)
 	(void)context;
 	cairn_sample_keep_quiet();
 	nanosleep(&(struct timespec){0, answer_pause_ms * 1000000L}, NULL); /* the answer is on its way */
-	pthread_mutex_lock(&cairn_agent.life);
+	cairn_service_lock();
 	/* Before the socket is gone: a command that sees it gone may attach again at once, and that is not to be undone here. */
 	atomic_store(&cairn_attached.state, CAIRN_ATTACH_DETACHED);
 	cairn_service_stop();
@@ -82,7 +82,7 @@ static void *end(void *context)
 		nanosleep(&(struct timespec){.tv_nsec = 10 * CAIRN_MILLISECOND_NS}, NULL);
 		cairn_sampler_stop();
 	}
-	pthread_mutex_unlock(&cairn_agent.life);
+	cairn_service_unlock();
 	return NULL;
 }
 

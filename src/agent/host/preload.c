@@ -38,7 +38,7 @@ __attribute__((constructor)) static void preloaded(void)
 	struct cairn_error error;
 	cairn_facts_program_loaded();
 	cairn_config_default(&config);
-	pthread_mutex_lock(&cairn_agent.life);
+	cairn_service_lock();
 	cairn_service_start(&config, true, &error);
-	pthread_mutex_unlock(&cairn_agent.life);
+	cairn_service_unlock();
 }

@@ -9,8 +9,8 @@
  * agent starts at the fork. If profiling is not enabled at all, only the agent of the first child starts, since that may be a daemon.
  *
  * A new agent waits a moment after the fork before it opens anything, so that it never gets in the way of a child that execs or a daemon
- * that closes all descriptors. jemalloc registered its own handlers before ours (it had been called by then), so its locks are free again
- * when ours runs.
+ * that closes all descriptors. jemalloc registered its own handlers before those that start an agent (it had been called by then), so its
+ * locks are free again when they run. Those that free our own locks are registered before anything else is done.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
 
@@ -258,17 +258,22 @@ static void see_sample(void)
 	}
 }
 
-static void after_fork_in_child(void)
+/* A child may be forked while the agent starts: its threads are not here, whatever they held or had begun. */
+static void forget_in_child(void)
 {
 	cairn_loader_in_child();
 	cairn_sampler_in_child(&cairn_agent.profiler);
-	pthread_mutex_init(&cairn_agent.life, NULL); /* the thread that held it does not exist here */
-	atomic_store(&child.starting, 0);            /* nor one that was starting another's */
-	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
-		return;
+	pthread_mutex_init(&cairn_agent.life, NULL);
+	atomic_store(&child.starting, 0);
 	cairn_descriptors_abandon();
 	cairn_cpu_forget();
 	cairn_code_forget();
+}
+
+static void after_fork_in_child(void)
+{
+	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
+		return;
 	bool first = !child.first_is_made;
 	cairn_agent.forked = true;
 	cairn_agent.owner = getpid();
@@ -295,6 +300,37 @@ static void after_fork_in_parent(void)
 {
 	child.first_is_made = true;
 	cairn_loader_after_fork();
+}
+
+/* Before anything is locked. These handlers call nothing of jemalloc's, whose own may be registered after them. Two threads may both do it:
+ * then they are called twice, which does no harm. */
+static bool register_early(void)
+{
+	static atomic_bool registered;
+	if (!atomic_load(&registered))
+		atomic_store(&registered, pthread_atfork(cairn_loader_before_fork, cairn_loader_after_fork, forget_in_child) == 0);
+	return atomic_load(&registered);
+}
+
+/* After jemalloc was called. Before a fork, these come first: whoever reads the loader's list may be calling jemalloc, whose handler locks
+ * all of it. */
+static bool register_late(void)
+{
+	static bool registered;
+	if (!registered)
+		registered = pthread_atfork(cairn_loader_before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+	return registered;
+}
+
+void cairn_service_lock(void)
+{
+	register_early();
+	pthread_mutex_lock(&cairn_agent.life);
+}
+
+void cairn_service_unlock(void)
+{
+	pthread_mutex_unlock(&cairn_agent.life);
 }
 
 __attribute__((destructor)) static void at_exit(void)
@@ -384,6 +420,8 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
 		return cairn_fail(error, "the agent does not start: its token is invalid, so %.100s would be open to everybody: %.300s",
 				  agent->config.listen, agent->config.problems);
+	if (!register_early())
+		return cairn_fail(error, "cannot register for fork");
 	if (!agent->profiler.jemalloc.mallctl)
 		cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing);
 	choose_engine(agent);
@@ -399,11 +437,11 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");
 	time_t now = time(NULL);
 	struct tm local;
+	cairn_loader_enter();
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
-	static bool registered;
-	if (!registered && pthread_atfork(cairn_loader_before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+	cairn_loader_leave();
+	if (!register_late())
 		return cairn_fail(error, "cannot register for fork");
-	registered = true;
 	agent->forked = false;
 	if (!start_parts(agent))
 		return cairn_fail_errno(error, "cannot start the agent's thread");
@@ -414,9 +452,9 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 bool cairn_service_is_running(void)
 {
 	if (atomic_load(&child.waiting)) {
-		pthread_mutex_lock(&cairn_agent.life);
+		cairn_service_lock();
 		start_in_child();
-		pthread_mutex_unlock(&cairn_agent.life);
+		cairn_service_unlock();
 	}
 	return atomic_load(&cairn_agent.started);
 }

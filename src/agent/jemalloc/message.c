@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/message.h"
 
+#include "agent/unwind/object.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +37,9 @@ void cairn_message_filter(const struct cairn_jemalloc *jemalloc)
 {
 	char name[64];
 	snprintf(name, sizeof name, "%smalloc_message", jemalloc->prefix);
+	cairn_loader_enter();
 	message_function **place = (message_function **)dlsym(RTLD_DEFAULT, name);
+	cairn_loader_leave();
 	if (place && !*place)
 		*place = pass_on;
 }

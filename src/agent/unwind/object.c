@@ -37,12 +37,12 @@ static bool begin_visit(void)
 	return false;
 }
 
-static void end_visit(void)
+void cairn_loader_leave(void)
 {
 	atomic_fetch_sub(&loader.visits, 1);
 }
 
-int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+void cairn_loader_enter(void)
 {
 	static const int64_t wait_most = 2 * CAIRN_SECOND_NS;
 	bool begun = begin_visit();
@@ -52,8 +52,13 @@ int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void
 	}
 	if (!begun)
 		atomic_fetch_add(&loader.visits, 1);
+}
+
+int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+	cairn_loader_enter();
 	int result = dl_iterate_phdr(visit, context);
-	end_visit();
+	cairn_loader_leave();
 	return result;
 }
 
@@ -62,7 +67,7 @@ bool cairn_loader_try_visit(int (*visit)(struct dl_phdr_info *info, size_t size,
 	if (!begin_visit())
 		return false;
 	dl_iterate_phdr(visit, context);
-	end_visit();
+	cairn_loader_leave();
 	return true;
 }
 

@@ -27,6 +27,10 @@ int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void
  * visited then. */
 bool cairn_loader_try_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 
+/* Around other calls that take a lock which libc does not release in a forked child: dlsym, localtime_r. They count as a visit. */
+void cairn_loader_enter(void);
+void cairn_loader_leave(void);
+
 /* The fork handlers. */
 void cairn_loader_before_fork(void);
 void cairn_loader_after_fork(void);

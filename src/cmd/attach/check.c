@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cmd/attach/subject.h"
 #include "cmd/target.h"
+#include "process/life.h"
 #include "process/tree.h"
 
 #include <dirent.h>
@@ -30,11 +31,19 @@ static const char own_name[] = "aarch64";
 
 static bool check_state(int pid, bool filtered, struct cairn_error *error)
 {
-	char state[32], tracer[32];
-	if (!cairn_subject_line(pid, "status", "State:", state, sizeof state))
+	char state[32], tracer[32], process[32];
+	if (!cairn_subject_line(pid, "status", "State:", state, sizeof state) ||
+	    !cairn_subject_line(pid, "status", "Tgid:", process, sizeof process))
 		return cairn_fail(error, "no process %d", pid);
-	if (state[0] == 'Z' || state[0] == 'X')
+	if (atoi(process) != pid)
+		return cairn_fail(error, "%d is a thread of process %s", pid, process);
+	if (cairn_life_has_ended(pid))
 		return cairn_fail(error, "process %d has ended", pid);
+	if (state[0] == 'Z')
+		return cairn_fail(error,
+				  "the first thread of process %d has ended; /proc shows nothing of a process without it, so nothing can "
+				  "be loaded into it",
+				  pid);
 	if (cairn_subject_line(pid, "status", "TracerPid:", tracer, sizeof tracer) && atoi(tracer) != 0)
 		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach when that has ended", pid, tracer);
 	if (state[0] == 'T' || state[0] == 't')
@@ -190,9 +199,19 @@ bool cairn_attach_filters_are_inherited(int pid)
 	return own > 0 && own <= known;
 }
 
+/* The library is opened by /proc/self/fd. */
+static bool check_root(int pid, struct cairn_error *error)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/root/proc/self", pid);
+	return lstat(path, &status) == 0 || errno != ENOENT ||
+	       cairn_fail(error, "the root of process %d (chroot) has no /proc, by which it would load the agent", pid);
+}
+
 bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)
 {
-	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error))
+	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error) || !check_root(pid, error))
 		return false;
 	if (is_secure(pid))
 		return cairn_fail(error, "process %d runs with another user's rights (setuid, setgid or file capabilities); the "

@@ -329,7 +329,8 @@ static bool await_return(struct attempt *attempt, int tid, struct cairn_machine_
 				"to where it was; nothing was loaded",
 				tid, pid, borrow_ms / 1000);
 		}
-		if (cairn_clock_ns() > until + call_ms * CAIRN_MILLISECOND_NS)
+		attempt->injection->waits = cairn_clock_ns() > until + call_ms * CAIRN_MILLISECOND_NS;
+		if (attempt->injection->waits)
 			return cairn_fail(error,
 					  "thread %d of process %d has not returned from the loader within %d s; it goes on by itself", tid,
 					  pid, (borrow_ms + call_ms) / 1000);
@@ -384,6 +385,12 @@ static uint64_t find_function(const struct cairn_subject *subject, const char *n
 	return address;
 }
 
+/* Whether the call is another process's: this one was forked while it was made, without the thread that makes it. */
+static bool is_copy(const struct cairn_subject *subject, const struct cairn_machine_mailbox *mailbox)
+{
+	return mailbox->state == CAIRN_MACHINE_BUSY && mailbox->thread && !is_there(subject->pid, mailbox->thread);
+}
+
 bool cairn_inject_await_turn(const struct cairn_subject *subject, struct cairn_error *error)
 {
 	struct cairn_machine_mailbox mailbox = {0};
@@ -395,12 +402,13 @@ bool cairn_inject_await_turn(const struct cairn_subject *subject, struct cairn_e
 	for (int64_t until = cairn_clock_ns() + call_ms * CAIRN_MILLISECOND_NS;; pause_us(1000)) {
 		if (cairn_subject_read(subject, address, &mailbox, sizeof mailbox) != sizeof mailbox)
 			return cairn_fail(error, "the memory of process %d cannot be read", subject->pid);
-		bool busy = mailbox.state == CAIRN_MACHINE_BUSY || mailbox.borrowed == CAIRN_MACHINE_AWAY;
+		bool busy = (mailbox.state == CAIRN_MACHINE_BUSY || mailbox.borrowed == CAIRN_MACHINE_AWAY) && !is_copy(subject, &mailbox);
 		if (mailbox.magic != cairn_machine_magic || (!busy && looked))
 			return true;
 		if (!busy) {
-			pause_us(200000); /* a command that was killed has left its code, and a thread may be at the first or the last of
-					   * it */
+			/* A command that was killed has left its code, and a thread may be at the first or the last of it; or the call
+			 * has ended since the mailbox was read. */
+			pause_us(200000);
 			looked = true;
 		} else if (cairn_clock_ns() > until) {
 			return cairn_fail(error, "an earlier 'cairn attach' still waits for the loader of process %d; try again later",

@@ -24,7 +24,7 @@ struct cairn_injection {
 	char description[256];
 	bool filtered;   /* threads with a seccomp filter may be borrowed: it allows what is needed */
 	int64_t held_ns; /* for how long the thread was held */
-	bool waits;      /* the call has begun and did not return in time: it will be made, on a thread of its own */
+	bool waits;      /* the call has begun and did not return in time: it will be made */
 };
 
 /* Makes the call. False, with the process as it was, where no thread was in a plain state within the time limit, tracing is refused, or a
