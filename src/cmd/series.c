@@ -213,7 +213,8 @@ bool cairn_judged_make(struct cairn_judged *judged, const struct cairn_profile *
 	size_t duplicates;
 	uint32_t value;
 	struct cairn_error error;
-	if (!profile->freed || !profile->time_ns || !cairn_view_choose(profile, options, &value, &error) || value != profile->default_value)
+	if (profile->sample_count == 0 || !profile->freed || !profile->time_ns || !cairn_view_choose(profile, options, &value, &error) ||
+	    value != profile->default_value)
 		return false;
 	cairn_series_start(&judged->series);
 	bool good = cairn_series_add(&judged->series, profile, "", &error);

@@ -15,8 +15,10 @@ const char *cairn_words_duration(double hours, char *out, size_t size)
 		snprintf(out, size, "%.1f hours", hours);
 	else if (minutes >= 1)
 		snprintf(out, size, "%.1f minutes", minutes);
-	else
+	else if (seconds >= 0.1)
 		snprintf(out, size, "%.1f seconds", seconds);
+	else
+		snprintf(out, size, "less than 0.1 seconds");
 	return out;
 }
 

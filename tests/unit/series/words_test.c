@@ -45,6 +45,7 @@ int main(void)
 		{{.verdict = CAIRN_TOO_EARLY}, "too early"},
 		{{.verdict = CAIRN_TOO_EARLY, .more_dumps = 1}, "too early: 1 more dump may tell"},
 		{{.verdict = CAIRN_TOO_EARLY, .more_hours = 2}, "too early: 2.0 hours more may tell"},
+		{{.verdict = CAIRN_TOO_EARLY, .more_hours = 0.02 / 3600}, "too early: less than 0.1 seconds more may tell"},
 	};
 	char sure[32];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
