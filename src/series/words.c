@@ -27,7 +27,7 @@ const char *cairn_words_sure(double confidence, char *out, size_t size)
 	if (confidence > 0.999)
 		snprintf(out, size, "more than 99.9 %% sure");
 	else
-		snprintf(out, size, "%.0f %% sure", 100 * confidence);
+		snprintf(out, size, "%.*f %% sure", confidence > 0.99 ? 1 : 0, 100 * confidence);
 	return out;
 }
 

@@ -52,5 +52,6 @@ int main(void)
 		is_text(words(cases[i].trend), cases[i].words, "%s", cases[i].words);
 	is_text(cairn_words_sure(0.9999, sure, sizeof sure), "more than 99.9 % sure", "nothing is certain");
 	is_text(cairn_words_sure(0.97, sure, sizeof sure), "97 % sure", "nor is most");
+	is_text(cairn_words_sure(0.996, sure, sizeof sure), "99.6 % sure", "nor what is nearly so");
 	return tap_done();
 }
