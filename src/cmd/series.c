@@ -161,7 +161,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)
 {
-	struct cairn_dump_files files = {0};
+	struct cairn_dump_files files = {.listed_before = options->listed_before};
 	cairn_series_start(series);
 	if (!cairn_source_check(options, error))
 		return false;

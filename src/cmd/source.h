@@ -23,6 +23,7 @@ struct cairn_source_options {
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */
+	bool listed_before;        /* by those that have listed the sources already (files.h) */
 	struct cairn_symbolize_report *unnamed; /* by those that show a part: filled instead of printing a note about missing names */
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
