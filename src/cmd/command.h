@@ -86,4 +86,8 @@ int cairn_say_output(const char *path, struct cairn_bytes bytes);
 /* The same to standard output for text from an agent or a server: cleaned even if standard output is not a terminal. */
 int cairn_say_lines(struct cairn_bytes text);
 
+/* For "did you mean": makes WORD the *NEAREST if it is nearer to NAME than *BEST, which begins with SIZE_MAX. A word that more than a third
+ * of the letters differ from was not mistyped. */
+void cairn_consider_word(const char *name, const char *word, const char **nearest, size_t *best);
+
 #endif

@@ -108,8 +108,9 @@ static int64_t modified_ns(const struct stat *status)
 	return cairn_time_ns(&status->st_mtim);
 }
 
-/* A note if there are other dumps, else an error. */
-static bool tell_left_out(const char *folder, const struct left_out *left_out, bool others, struct cairn_error *error)
+/* A note if there are OTHERS in LIST, else an error. */
+static bool tell_left_out(const struct cairn_dump_files *list, const char *folder, const struct left_out *left_out, bool others,
+			  struct cairn_error *error)
 {
 	struct cairn_error text;
 	size_t count = left_out->unreadable ? left_out->unreadable : left_out->damaged;
@@ -117,7 +118,7 @@ static bool tell_left_out(const char *folder, const struct left_out *left_out, b
 		   left_out->unreadable ? "%s: no permission to read %zu file%s"
 					: "%s: skipping %zu .heap file%s without a profile: empty, damaged, or of another format",
 		   folder, count, count == 1 ? "" : "s");
-	if (others)
+	if (others && !list->listed_before)
 		cairn_say_note(text.text);
 	return others || cairn_fail(error, "%s", text.text);
 }
@@ -139,7 +140,7 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 	}
 	closedir(entries);
 	if (left_out.unreadable || left_out.damaged)
-		return tell_left_out(folder, &left_out, list->count > before, error);
+		return tell_left_out(list, folder, &left_out, list->count > before, error);
 	return list->count > before || cairn_fail(error, "%s: no heap dump in this folder", folder);
 }
 

@@ -22,6 +22,7 @@ struct cairn_dump_files {
 	struct cairn_dump_file *items;
 	size_t count, capacity;
 	struct cairn_arena arena;
+	bool listed_before; /* so that notes about what is left out have been printed */
 };
 
 /* Adds the files of NAMES to LIST: files as they are, and the files of folders that begin like a profile. NAMES outlive the list. Fails

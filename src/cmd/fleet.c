@@ -158,7 +158,10 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 static int show_questions(int code)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	cairn_options_help(&cairn_command_fleet, &out);
+	struct cairn_command any = cairn_command_fleet;
+	any.name = "fleet QUESTION"; /* the options come after it */
+	any.arguments = "";
+	cairn_options_help(&any, &out);
 	cairn_buffer_text(&out, "\nquestions:\n");
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
 		cairn_buffer_format(&out, "  %-12s %s\n", word_of(&questions[i]), questions[i].summary);
@@ -179,6 +182,24 @@ static bool is_picture(int argc, char **argv)
 	return false;
 }
 
+static int unknown_question(const char *word)
+{
+	struct cairn_error error;
+	const char *nearest = NULL;
+	size_t best = SIZE_MAX;
+	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+		cairn_consider_word(word, word_of(&questions[i]), &nearest, &best);
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		cairn_consider_word(word, views[i]->name, &nearest, &best);
+	if (word[0] == '-')
+		cairn_fail_usage(&error, "%s comes after the question: cairn fleet QUESTION [options]", word);
+	else if (nearest)
+		cairn_fail_usage(&error, "no question '%s'; did you mean '%s'?", word, nearest);
+	else
+		cairn_fail_usage(&error, "no question '%s'; 'cairn fleet --help' lists them", word);
+	return cairn_say_failure(&error);
+}
+
 static int run(int argc, char **argv)
 {
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -189,9 +210,7 @@ static int run(int argc, char **argv)
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (strcmp(argv[1], views[i]->name) == 0)
 			return run_view(views[i], argc - 1, argv + 1);
-	struct cairn_error error;
-	cairn_fail_usage(&error, "no question '%s'; 'cairn fleet --help' lists them", argv[1]);
-	return cairn_say_failure(&error);
+	return unknown_question(argv[1]);
 }
 
 const struct cairn_command cairn_command_fleet = {

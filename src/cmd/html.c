@@ -109,13 +109,13 @@ static bool fits_memory(const struct cairn_dump_files *files)
 	return bytes <= series_most_bytes;
 }
 
-static bool is_series(const struct options *options, int count, char **operands)
+static bool is_series(struct options *options, int count, char **operands)
 {
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
-	const struct cairn_source_options *source = &options->setup.source;
-	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) &&
-		       cairn_files_keep_service(&files, source->service, &error) &&
+	struct cairn_source_options *source = &options->setup.source;
+	source->listed_before = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error);
+	bool several = source->listed_before && cairn_files_keep_service(&files, source->service, &error) &&
 		       files.count >= least_dumps && fits_memory(&files);
 	cairn_files_free(&files);
 	return several;
@@ -135,8 +135,10 @@ static int run(const void *values, int count, char **operands)
 	options.setup.view.fold_wrappers = true;
 	options.setup.source.with_freed = cairn_view_is_whole(&options.setup);
 	cairn_view_split_labels(&options.setup.source, &options.setup.view.filter);
+	struct cairn_source_options source = options.setup.source;
+	source.quiet = true; /* what has no names is said of the page's own profile */
 	/* If the dumps do not form a series, the page shows the newest of them. */
-	if (several && cairn_source_series(&series, &options.setup.source, &options.setup.view, least_dumps, count, operands, &error) &&
+	if (several && cairn_source_series(&series, &source, &options.setup.view, least_dumps, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
 		cairn_leaks_rank(&leaks, &series, &view);
 		cairn_page_describe(&page, &series, &leaks, &view, &arena);

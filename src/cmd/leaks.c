@@ -174,8 +174,8 @@ static void write_summary(const struct report *report)
 		bool short_lived = leaks->longest_hours * 3600 < 0.1;
 		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live %s %s\n",
 				    report->series->point_count >= least_dumps ? " too" : "",
-				    short_lived ? "for less than" : "up to about",
-				    cairn_words_duration(short_lived ? 0.1 / 3600 : leaks->longest_hours, time, sizeof time));
+				    short_lived ? "for" : "up to about",
+				    cairn_words_duration(leaks->longest_hours, time, sizeof time));
 	}
 	if (report->series->point_count > 1 && leaks->hours < hours_of_day && !brief)
 		cairn_buffer_text(out, "the dumps span less than a day: a daily rhythm may look like growth\n");
@@ -232,12 +232,15 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 	char rate[32], now[32], rate_errors[CAIRN_INTERVAL_TEXT], now_errors[CAIRN_INTERVAL_TEXT];
 	struct cairn_buffer *out = report->out;
 	struct cairn_bytes name = cairn_leak_title(report->leaks, report->view, leak);
+	char sure[16] = ""; /* what is not decided has no confidence */
 	size_t start = out->length, depth = cairn_leak_depth(report->leaks, leak);
-	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
+	if (leak->trend.verdict != CAIRN_TOO_EARLY)
+		snprintf(sure, sizeof sure, "%.2f%%", 100 * leak->trend.confidence);
+	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %7s  ", number(report, leak->trend.per_hour, rate),
 			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share,
 			    number(report, leak->now.value, now),
 			    interval_column(report, cairn_series_interval(report->series, &leak->now), now_errors),
-			    cairn_verdict_name(leak->trend.verdict), 100 * leak->trend.confidence);
+			    cairn_verdict_name(leak->trend.verdict), sure);
 	int indent = (int)(out->length - start) + spark_width + 3;
 	write_spark(report, leak);
 	cairn_buffer_append(out, name.data, name.length);
@@ -401,6 +404,7 @@ static int run(const void *values, int operand_count, char **operands)
 	source->unnamed = &unnamed;
 	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	    (series.profile.sample_count == 0 && !cairn_source_fail_empty(&series.profile, operand_count, operands, &error)) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
 	} else {

@@ -168,12 +168,13 @@ int cairn_say_output(const char *path, struct cairn_bytes bytes)
 {
 	struct cairn_error error;
 	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
-	if ((!path || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO)) {
+	bool standard = !path || strcmp(path, "-") == 0;
+	if (standard && isatty(STDOUT_FILENO)) {
 		cairn_utf8_show_coloured(&shown, bytes);
 		bytes = cairn_buffer_bytes(&shown);
 	}
 	errno = 0;
-	bool good = cairn_file_write(path, bytes, &error) || (errno == EPIPE && !path);
+	bool good = cairn_file_write(path, bytes, &error) || (errno == EPIPE && standard);
 	cairn_buffer_free(&shown);
 	return good ? CAIRN_EXIT_DONE : cairn_say_error(error.text);
 }
@@ -235,8 +236,7 @@ static int show_help(void)
 	return code;
 }
 
-/* Makes WORD the *NEAREST if it is nearer to NAME than *BEST. A word that more than a third of the letters differ from was not mistyped. */
-static void consider(const char *name, const char *word, const char **nearest, size_t *best)
+void cairn_consider_word(const char *name, const char *word, const char **nearest, size_t *best)
 {
 	size_t distance = cairn_text_distance(name, word), most = strlen(name) / 3;
 	if (distance <= (most > 1 ? most : 1) && distance < *best) {
@@ -251,10 +251,10 @@ static int unknown_command(const char *name)
 	const char *nearest = strcmp(name, "-v") == 0 || strcmp(name, "version") == 0 ? "--version" : NULL;
 	size_t best = nearest ? 0 : SIZE_MAX;
 	for (size_t i = 0; cairn_commands[i]; i++)
-		consider(name, cairn_commands[i]->name, &nearest, &best);
-	consider(name, "help", &nearest, &best);
-	consider(name, "--help", &nearest, &best);
-	consider(name, "--version", &nearest, &best);
+		cairn_consider_word(name, cairn_commands[i]->name, &nearest, &best);
+	cairn_consider_word(name, "help", &nearest, &best);
+	cairn_consider_word(name, "--help", &nearest, &best);
+	cairn_consider_word(name, "--version", &nearest, &best);
 	if (nearest)
 		cairn_fail(&error, "no command '%s'; did you mean '%s'?", name, nearest);
 	else
@@ -275,7 +275,7 @@ static int dispatch(int argc, char **argv)
 		return CAIRN_EXIT_DONE;
 	}
 	if (strcmp(argv[1], "help") == 0) {
-		if (argc == 2)
+		if (argc == 2 || strcmp(argv[2], "help") == 0)
 			return show_help();
 		command = find_command(argv[2]);
 		char help[] = "--help";

@@ -40,7 +40,8 @@ static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
 	{0, "active", NULL, NULL, CAIRN_OPTION_FLAG, AT(active), 0},
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
-	{'o', "output", "FILE", "write the profile to FILE (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output), 0},
+	{'o', "output", "FILE", "write the profile to this file or folder (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output),
+	 0},
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
@@ -130,23 +131,50 @@ static void follow_risedev(struct options *options, const char *name)
 	options->prefix = options->prefix ? options->prefix : name;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The folder of PATH, which OPTION has given, into FOLDER. Fails if it is not there. */
+static bool find_folder(const char *option, const char *path, char *folder, struct cairn_error *error)
+{
+	size_t length = cairn_path_folder(path);
+	length -= length > 1;
+	int wanted = snprintf(folder, path_size, "%.*s", length ? (int)length : 1, length ? path : ".");
+	return (wanted < path_size && is_folder(folder)) || cairn_fail(error, "%s: there is no folder %.400s", option, folder);
+}
+
 /* The prefix of dump names, as an absolute path: the service may change its folder. */
 static bool choose_prefix(const struct options *options, const char *name, char *prefix, struct cairn_error *error)
 {
-	char told[path_size], here[path_size] = "";
-	struct stat status;
+	char told[path_size], folder[path_size], here[path_size] = "";
 	snprintf(told, sizeof told, options->prefix ? "%.3800s" : "cairn.%.200s", options->prefix ? options->prefix : name);
-	size_t folder = cairn_path_folder(told);
-	if (folder > 1) {
-		told[folder - 1] = '\0';
-		if (stat(told, &status) != 0 || !S_ISDIR(status.st_mode))
-			return cairn_fail(error, "--prefix: there is no folder %.400s", told);
-		told[folder - 1] = '/';
-	}
+	if (!find_folder("--prefix", told, folder, error))
+		return false;
 	if (told[0] != '/' && !getcwd(here, sizeof here))
 		return cairn_fail_errno(error, "the working folder cannot be found");
 	int length = snprintf(prefix, path_size, "%s%s%s", here, here[0] ? "/" : "", told);
 	return length < path_size || cairn_fail(error, "--prefix is too long");
+}
+
+/* Checks before anything runs that --output can be written. If it is a folder, the profile has a new name there. PREFIX is what that name
+ * begins with, DUMP_PREFIX without --output. */
+static bool choose_output(struct options *options, const char *dump_prefix, char *prefix, struct cairn_error *error)
+{
+	const char *output = options->output;
+	snprintf(prefix, path_size, "%s", dump_prefix);
+	if (!output)
+		return true;
+	if (is_folder(output)) {
+		options->output = NULL;
+		int length = snprintf(prefix, path_size, "%s/%s", output, cairn_base_name(dump_prefix));
+		return length < path_size || cairn_fail(error, "--output is too long");
+	}
+	char folder[path_size];
+	return find_folder("--output", output, folder, error) &&
+	       (access(output, W_OK) == 0 || access(folder, W_OK) == 0 || cairn_fail_errno(error, "--output: %.400s", output));
 }
 
 /* Checks whether the agent will be able to listen, with the same code as in the service. The service is started in any case. */
@@ -248,7 +276,7 @@ static int run(const void *values, int count, char **operands)
 {
 	struct options options = *(const struct options *)values;
 	struct cairn_error error;
-	char path[path_size], prefix[path_size];
+	char path[path_size], prefix[path_size], profile_prefix[path_size];
 	if (count == 0) {
 		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
@@ -270,7 +298,7 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error(error.text);
 		return there ? CAIRN_EXIT_NOT_STARTED : CAIRN_EXIT_NOT_FOUND;
 	}
-	if (!choose_prefix(&options, name, prefix, &error)) {
+	if (!choose_prefix(&options, name, prefix, &error) || !choose_output(&options, prefix, profile_prefix, &error)) {
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}
@@ -293,7 +321,7 @@ static int run(const void *values, int count, char **operands)
 			return cairn_say_failure(&error);
 		check_listening();
 	}
-	int code = run_command(&options, operands, name, prefix, profiled);
+	int code = run_command(&options, operands, name, profile_prefix, profiled);
 	/* MALLOC_CONF reaches every program that a script starts, and these cannot be known in advance. */
 	if (program.is_script && code == 128 + SIGABRT && strcmp(options.engine, "jemalloc") == 0)
 		cairn_note("a program that %s started has aborted: a static program with jemalloc in it does so with prof:true, which "

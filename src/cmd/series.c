@@ -161,7 +161,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)
 {
-	struct cairn_dump_files files = {0};
+	struct cairn_dump_files files = {.listed_before = options->listed_before};
 	cairn_series_start(series);
 	if (!cairn_source_check(options, error))
 		return false;
@@ -213,7 +213,8 @@ bool cairn_judged_make(struct cairn_judged *judged, const struct cairn_profile *
 	size_t duplicates;
 	uint32_t value;
 	struct cairn_error error;
-	if (!profile->freed || !profile->time_ns || !cairn_view_choose(profile, options, &value, &error) || value != profile->default_value)
+	if (profile->sample_count == 0 || !profile->freed || !profile->time_ns || !cairn_view_choose(profile, options, &value, &error) ||
+	    value != profile->default_value)
 		return false;
 	cairn_series_start(&judged->series);
 	bool good = cairn_series_add(&judged->series, profile, "", &error);

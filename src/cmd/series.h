@@ -25,8 +25,8 @@ struct cairn_judged {
 	struct cairn_leaks leaks;
 };
 
-/* Judges PROFILE, one dump with names that was read with_freed, as OPTIONS show it. Returns false if it does not know ages, or they are not
- * those of the value that is shown. The caller frees JUDGED in either case. */
+/* Judges PROFILE, one dump with names that was read with_freed, as OPTIONS show it. Returns false if it has no samples, does not know ages,
+ * or they are not those of the value that is shown. The caller frees JUDGED in either case. */
 bool cairn_judged_make(struct cairn_judged *judged, const struct cairn_profile *profile, const struct cairn_view_options *options);
 void cairn_judged_free(struct cairn_judged *judged);
 

@@ -263,8 +263,8 @@ static bool add(const char *name, struct cairn_error *error)
 		struct cairn_serve_folder *folder = cairn_array_zero(1, sizeof *folder);
 		return cairn_serve_folder_open(folder, &serve, name, error) && spawn(cairn_serve_folder_run, folder, error);
 	}
-	if (!cairn_service_process(name, false, error))
-		return cairn_fail(error, "%.100s: no such folder, and no service of that name runs with an agent", name);
+	if (!cairn_service_process(name, true, error)) /* it may get an agent later */
+		return cairn_fail(error, "%.100s: no such folder, and no service of that name runs", name);
 	return follow(name, true, error);
 }
 

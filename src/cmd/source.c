@@ -308,21 +308,20 @@ static void subtract_column(struct cairn_profile *profile)
 		cairn_profile_subtract(profile, i, after, cairn_profile_values(profile, i)[before]);
 }
 
-/* Why PROFILE of the sources NAMES has no samples. */
-static void explain_empty(const struct cairn_profile *profile, int count, char **names, struct cairn_error *error)
+bool cairn_source_fail_empty(const struct cairn_profile *profile, int count, char **names, struct cairn_error *error)
 {
 	char period[24];
 	bool heap = profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1, one = count == 1 && strcmp(names[0], "-") != 0;
 	if (heap)
-		cairn_fail(error,
-			   "the profile has no samples: sampling may have been off, or less was allocated than the sampling period of "
-			   "%s%s%.200s%s",
-			   cairn_text_human(profile->period, period), one ? "; 'cairn doctor " : "", one ? names[0] : "",
-			   one ? "' explains why" : "");
-	else if (profile->kind == CAIRN_PROFILE_CPU)
-		cairn_fail(error, "the profile has no samples: the process used almost no CPU time while it was sampled");
-	else
-		cairn_fail(error, "the profile has no samples");
+		return cairn_fail(
+			error,
+			"the profile has no samples: sampling may have been off, or less was allocated than the sampling period of "
+			"%s%s%.200s%s",
+			cairn_text_human(profile->period, period), one ? "; 'cairn doctor " : "", one ? names[0] : "",
+			one ? "' explains why" : "");
+	if (profile->kind == CAIRN_PROFILE_CPU)
+		return cairn_fail(error, "the profile has no samples: the process used almost no CPU time while it was sampled");
+	return cairn_fail(error, "the profile has no samples");
 }
 
 static void show_progress(void *context, size_t done, size_t total, const char *what)
@@ -439,7 +438,7 @@ static char **list_trees(struct cairn_arena *arena, int *count, char **names)
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error)
 {
-	struct cairn_dump_files list = {0};
+	struct cairn_dump_files list = {.listed_before = options->listed_before};
 	cairn_profile_init(profile);
 	static char dash[] = "-", *standard_input[] = {dash};
 	if (count == 0 && options->reads_standard_input && !isatty(STDIN_FILENO)) {
@@ -459,7 +458,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	if (good && options->columns_compare && !profile->base)
 		subtract_column(profile);
 	if (good && profile->sample_count == 0) {
-		explain_empty(profile, count, names, error);
+		cairn_source_fail_empty(profile, count, names, error);
 		good = options->may_be_empty;
 		if (good)
 			cairn_say_note(error->text);

@@ -23,6 +23,7 @@ struct cairn_source_options {
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */
+	bool listed_before;        /* by those that have listed the sources already (files.h) */
 	struct cairn_symbolize_report *unnamed; /* by those that show a part: filled instead of printing a note about missing names */
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
@@ -66,6 +67,9 @@ bool cairn_source_check(const struct cairn_source_options *options, struct cairn
  * there are no samples, unless the profile may be empty. */
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
+
+/* Fails with why PROFILE of the sources NAMES has no samples. */
+bool cairn_source_fail_empty(const struct cairn_profile *profile, int count, char **names, struct cairn_error *error);
 
 /* Reads one file or live process into PROFILE, which it initialises and the caller frees in either case; without names. Any thread may
  * call it. */

@@ -219,8 +219,11 @@ static int run(const void *values, int operand_count, char **operands)
 		return found ? CAIRN_EXIT_FAILED : cairn_say_failure(&error);
 	if (found)
 		return CAIRN_EXIT_DONE;
+	own.setup.source.listed_before = true;
 	if (format == format_text) {
-		cairn_fail_usage(&error, "only a history has a text form; name a file with -o, or see 'cairn leaks' for several dumps");
+		cairn_fail_usage(&error,
+				 "several dumps are drawn: name a file that ends in .html, .svg or .json with -o; as text there is the "
+				 "history of one dump (--history), and 'cairn leaks' for several");
 		return cairn_say_failure(&error);
 	}
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||

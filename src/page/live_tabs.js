@@ -38,7 +38,7 @@ function showGrowing(panel, leaks, pick) {
 		plainTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
 			cells: [
 				{text: row.verdict === "growing" ? "+" + liveRate(row.bytes_per_hour) : "–", className: row.verdict === "growing" ? "up" : ""},
-				{text: row.verdict}, {text: sureText(row.confidence)}, {text: humanBytes(row.now)},
+				{text: row.verdict}, {text: row.verdict === "too early" ? "" : sureText(row.confidence)}, {text: humanBytes(row.now)},
 				{text: "", node: sparkline(row.course, row.verdict === "growing")},
 				{text: row.name, title: row.stack.join("\n")},
 			],

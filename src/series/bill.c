@@ -246,13 +246,6 @@ static uint64_t count_allocator(struct cairn_bill *bill, const struct cairn_bill
 	return sum;
 }
 
-uint64_t cairn_bill_live(const struct cairn_bill_facts *facts)
-{
-	struct cairn_bill bill = {0};
-	count_allocator(&bill, facts);
-	return bill.lines[CAIRN_BILL_LIVE] + bill.lines[CAIRN_BILL_SLACK];
-}
-
 /* Splits the mappings that may belong to the allocator. */
 static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_facts *facts, struct cairn_smaps_sum pool)
 {
@@ -296,6 +289,15 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 static uint64_t malloc_used(const struct cairn_bill_facts *facts)
 {
 	return facts->counts.used ? facts->counts.used + facts->counts.mapped : from_number(facts->profile_bytes + facts->profile_slack);
+}
+
+uint64_t cairn_bill_live(const struct cairn_bill_facts *facts)
+{
+	struct cairn_bill bill = {0};
+	if (!facts->has_allocator)
+		return facts->has_malloc ? malloc_used(facts) : 0;
+	count_allocator(&bill, facts);
+	return bill.lines[CAIRN_BILL_LIVE] + bill.lines[CAIRN_BILL_SLACK];
 }
 
 /* Moves the memory that the service mapped itself out of the lines of its mappings; what is not in these lines is in POOL, the mappings

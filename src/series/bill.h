@@ -109,7 +109,8 @@ void cairn_bill_facts_malloc(struct cairn_bill_facts *facts, const struct cairn_
 /* Adds the estimates of PROFILE, which was taken at the same moment. TRAILER may be NULL. */
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer);
 
-/* The memory that the program holds, touched or not, by the allocator's count: what a profile should show. */
+/* The memory that the program holds, touched or not, by the allocator's count: what a profile should show. 0 if it does not
+ * count. */
 uint64_t cairn_bill_live(const struct cairn_bill_facts *facts);
 
 /* Calculates the bill. It adds up for any input. */

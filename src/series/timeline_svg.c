@@ -253,7 +253,9 @@ static void write_layers(struct drawing *drawing)
 				    number(drawing, at->values[drawing->points - 1].value, last));
 		cairn_words_trend(&at->trend, cairn_series_hours(timeline->series, drawing->points - 1), timeline->view,
 				  &(struct cairn_shape){0}, out);
-		cairn_buffer_format(out, " (%s)</title></path>\n", cairn_words_sure(at->trend.confidence, sure, sizeof sure));
+		if (at->trend.verdict != CAIRN_TOO_EARLY) /* what is not decided has no confidence */
+			cairn_buffer_format(out, " (%s)", cairn_words_sure(at->trend.confidence, sure, sizeof sure));
+		cairn_buffer_text(out, "</title></path>\n");
 		write_label(drawing, layer, &labels);
 	}
 	cairn_buffer_text(out, "</g>\n<g class=\"labels\">");

@@ -15,8 +15,10 @@ const char *cairn_words_duration(double hours, char *out, size_t size)
 		snprintf(out, size, "%.1f hours", hours);
 	else if (minutes >= 1)
 		snprintf(out, size, "%.1f minutes", minutes);
-	else
+	else if (seconds >= 0.1)
 		snprintf(out, size, "%.1f seconds", seconds);
+	else
+		snprintf(out, size, "less than 0.1 seconds");
 	return out;
 }
 
@@ -25,7 +27,7 @@ const char *cairn_words_sure(double confidence, char *out, size_t size)
 	if (confidence > 0.999)
 		snprintf(out, size, "more than 99.9 %% sure");
 	else
-		snprintf(out, size, "%.0f %% sure", 100 * confidence);
+		snprintf(out, size, "%.*f %% sure", confidence > 0.99 ? 1 : 0, 100 * confidence);
 	return out;
 }
 

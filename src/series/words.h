@@ -6,7 +6,7 @@
 #include "report/shape.h"
 #include "series/leaks.h"
 
-/* "3.5 hours", "40.0 minutes", "6.2 seconds". Returns OUT. */
+/* "3.5 hours", "40.0 minutes", "6.2 seconds", "less than 0.1 seconds". Returns OUT. */
 const char *cairn_words_duration(double hours, char *out, size_t size);
 
 /* "97 % sure", "more than 99.9 % sure". Returns OUT. */

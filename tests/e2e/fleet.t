@@ -268,6 +268,13 @@ is "$(fleet kills --service said --json | field '[(k["pid"], k["time"]) for k in
 	'[(5, 1790003300), (4, 1790002640), (3, 1790001980), (2, 1790001320), (1, 1790000660)]' 'those that have ended'
 like "$(fleet kills --service said)" '5 of 6 processes have ended*' 'of so many'
 
+# Snapshots without samples.
+python3 tests/e2e/make-series.py "$scratch/empty" empty 1 4
+for file in "$scratch"/empty/*.heap; do curl -s "${authorization[@]}" --data-binary "@$file" "$url/v1/snapshots?service=blind&version=1&host=blind-1" >"$scratch/answer"; done
+wait_for 60 emptied
+fleet leaks --service blind >"$scratch/out" 2>&1
+like "$? $(cat "$scratch/out")" '1 cairn: no instance has samples in that time: *' 'instances without samples are not called steady'
+
 # Neither loads all snapshots of the store.
 python3 - "$scratch/fleet.db" <<'P'
 import sqlite3, sys

@@ -101,7 +101,7 @@ wait $watcher
 is $? 0 "--history takes the newest dump of a folder"
 like "$("$cairn" timeline --history --format text "$scratch/kept")" "host, process $pid: killed by signal 9 (Killed)*" "as a table, too"
 "$cairn" timeline --format text "$scratch/kept" >/dev/null 2>"$scratch/err"
-is "$? $(cat "$scratch/err")" "2 cairn: only a history has a text form; name a file with -o, or see 'cairn leaks' for several dumps" \
+is "$? $(cat "$scratch/err")" "2 cairn: several dumps are drawn: name a file that ends in .html, .svg or .json with -o; as text there is the history of one dump (--history), and 'cairn leaks' for several" \
 	"several dumps have none"
 : >"$scratch/empty.heap"
 "$cairn" timeline --format text "$scratch/empty.heap" >/dev/null 2>"$scratch/err"

@@ -112,6 +112,12 @@ else
 	skip 'redis: growing and steady' 'no redis-server with a profiler here'
 fi
 
+# A service that grows while sampling is off is not called steady.
+python3 tests/e2e/make-series.py "$scratch/empty" empty 1 6
+leaks "$scratch/empty"
+is "$? $(cat "$scratch/leaks.json")" '1 ' 'without samples there is no verdict'
+like "$(cat "$scratch/said")" "cairn: the profile has no samples: sampling may have been off, *'cairn doctor $scratch/empty' explains why" 'but why, and what to do'
+
 # Folders as people have them.
 mkdir "$scratch/mixed"
 cp -p "$scratch"/leak.1/*.heap "$scratch/mixed"

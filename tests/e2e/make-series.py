@@ -3,7 +3,7 @@ object that is sampled stays so from dump to dump, as it does in a real process,
 
 KIND is leak (one, beside a cache that fills, a sawtooth and steady paths), two-leaks, noise (steady paths only), restart (the leak over two
 processes), weighed (the leak, with trailers that say what the process weighed and might weigh), grouped (the same, in a cgroup), healthy (as
-weighed, without the leak). The leak is
+weighed, without the leak), empty (as weighed, but sampling is off). The leak is
 at 0x1000 and grows 36 MB an hour, the second one at 0x4000 and 24; the cache is at 0x2000, the sawtooth at 0x3000."""
 import math, os, random, sys
 
@@ -45,7 +45,7 @@ if kind == "two-leaks":
 for i in range(count):
     second = kind == "restart" and i >= count // 2
     pid, age = (5151, i - count // 2) if second else (4242, i)
-    rows = [(a, size, sampled(a, f(age), size, age == 0)) for a, (f, size) in paths.items()]
+    rows = [(a, size, sampled(a, f(age), size, age == 0)) for a, (f, size) in paths.items() if kind != "empty"]
     total, live = sum(n for _, _, n in rows), sum(n * size for _, size, n in rows)
     path = os.path.join(folder, f"svc.{pid}.{age}.m{age}.heap")
     with open(path, "w") as out:
@@ -54,7 +54,7 @@ for i in range(count):
             if n:
                 out.write(f"@ {a:#x} 0xf000\n  t*: {n}: {n * size} [0: 0]\n  t0: {n}: {n * size} [0: 0]\n")
         out.write("\nMAPPED_LIBRARIES:\n")
-        if kind in ("weighed", "grouped", "healthy"):
+        if kind in ("weighed", "grouped", "healthy", "empty"):
             weight = int(1.25 * sum(f(age) for f, _ in paths.values()))
             out.write(f"7f0000000000-7f0000001000 r-xp 00000000 00:00 1 /srv/svc\n# cairn trailer 1\n# cairn time {START + STEP * i}.000000000\n# cairn pid {pid}\n# cairn start {START - 60}.000000000\n"
                       f"# cairn smaps.rss {weight}\n# cairn limit {5 << 30}\n")

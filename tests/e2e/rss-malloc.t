@@ -67,4 +67,25 @@ is "$(tail -n 1 "$scratch/out")" 'child 0' 'a child that is forked while the all
 is "$(sed -n 's/^# cairn malloc[.]//p' "$scratch/asked" | tr '\n' ';')" \
 	'kind glibc;system 900000;used 888000;free 5000;top 5000;fast 7000;mapped 0;arenas 1;' 'and the answer is whole'
 end
+
+# While sampling is off the profile estimates nothing.
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:false,engine:cairn python3 -c 'import time
+kept = [bytearray(100000) for i in range(300)]
+print("ready", flush=True)
+time.sleep(300)' >"$scratch/out" 2>&1 &
+pid=$!
+children+=("$pid")
+wait_for 60 grep -q ready "$scratch/out"
+"$cairn" rss "$pid" >"$scratch/bill" 2>&1
+like "$(cat "$scratch/bill")" '* MiB  *  live objects'$'\n''*note: the profile knows of 0 B of * MiB live: sampling began late or was off, *' \
+	'without samples there is no estimate, and a note says so'
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$scratch"
+	cp "$cairn" "$scratch/cairn" # the clone may lie where other users cannot look
+	is "$(setpriv --reuid=65534 --clear-groups "$scratch/cairn" rss "$pid" 2>&1)" \
+		"cairn: only the user of process $pid and root may read its mappings (sudo cairn rss $pid)" 'another user is told who may look'
+else
+	skip 'another user is told who may look' 'only root can be another user'
+fi
+end
 done_testing

@@ -47,9 +47,34 @@ rm -f script.heap
 out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&1)
 is "$out" "" "-q prints no summary"
 is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"
+mkdir folder
+"$cairn" run -q --period 16K -o folder -- "$scratch/short" >/dev/null 2>&1
+is "$(left)$(holder folder/cairn.short.*.heap)" main "-o may be a folder, as that of cairn dump"
+rm -r folder
+out=$("$cairn" run -o "$scratch/nowhere/a.heap" -- touch started 2>&1)
+is "$? $out $(ls)" "2 cairn: --output: there is no folder $scratch/nowhere mine.heap" "-o is checked before the command is started"
+mkdir gone
+out=$("$cairn" run --period 16K -o gone/a.heap -- sh -c "rmdir gone; exec \"$scratch/short\"" 2>&1)
+like "$out" "*gone/a.heap: No such file or directory; the profile is $TMPDIR/cairn.sh.*.heap instead*held by: main*profile: $TMPDIR/cairn.sh.*.heap;*" \
+	"what can no longer be written there is written to TMPDIR"
+is "$(holder "$TMPDIR"/cairn.sh.*.heap)" main "as a whole"
+mkdir gone
+out=$(TMPDIR=$scratch/nowhere "$cairn" run --period 16K -o gone/a.heap -- sh -c "rmdir gone; exec \"$scratch/short\"" 2>&1)
+like "$out" "*gone/a.heap: No such file*$scratch/nowhere/cairn.sh.*: No such file*live at the end*" "and if that cannot be either, both are said"
+is "$(grep -c 'no profile:\|profile: ' <<<"$out")" 0 "and nothing else is given as the reason"
+rm -f "$TMPDIR"/cairn.*
 out=$("$cairn" run --wait -- "$scratch/ends" return 20 2>&1)
 like "$out" "*exited with code 6*no profile: nothing was sampled*'cairn activate'*" "--wait samples nothing until it is activated"
 is "$(left)" "" "and leaves nothing"
+cat >"$scratch/frees.c" <<'C'
+#include <stdlib.h>
+int main(void) { for (int i = 0; i < 20000; i++) free(memset(malloc(4000), 1, 4000)); return 0; }
+C
+$cc -O1 -w -include string.h -fno-builtin "$scratch/frees.c" -o "$scratch/frees"
+out=$("$cairn" run --period 16K -- "$scratch/frees" 2>&1)
+like "$out" "*live at the end: 0 B in 1 process*highest*profile: *" "a program that frees everything holds nothing"
+is "$(grep -c 'held by' <<<"$out")" 0 "and no function is said to hold it"
+rm -f cairn.*
 
 # Ends.
 for end in "exit 5" "return 6"; do

@@ -69,6 +69,29 @@ kill -INT $server
 wait $server
 is $? 0 'Ctrl-C ends it with code 0'
 
+# A running program that has no agent, by its name.
+mkdir bin
+cp "$(readlink -f "$(command -v sleep)")" bin/unprofiled
+bin/unprofiled 300 &
+plain=$!
+children+=($plain)
+serve unprofiled
+says_why() { [[ $(get /api/processes | field processes.0.why) == *"process $plain has no agent; 'cairn attach $plain'"* ]]; }
+holds 'a program without an agent has a page that says why it is empty' wait_for 30 says_why
+kill -INT $server
+wait $server
+kill $plain
+
+python3 "$root/tests/e2e/make-series.py" blind empty 1 4
+serve blind
+holds 'dumps without samples are shown' wait_for 30 dumps_are 4
+kind_is() { [ "$(get /api/processes | field processes.0.kind)" = "$1" ]; }
+holds 'and are not called steady' wait_for 30 kind_is nothing
+like "$(get /api/processes | field processes.0.sentence) $(get /api/leaks)" 'No samples, so no verdict: * {*"kind":"nothing"*"rows":\[\]}' 'but why, and nothing is listed'
+is "$(get /api/page | grep -c 'nothing keeps growing')" 0 'nor on a page that is saved'
+kill -INT $server
+wait $server
+
 # A live process.
 start_leaky || broken 'the demo service starts'
 serve --every 300ms "$pid" || broken 'cairn serve starts'

@@ -80,6 +80,31 @@ flmae flame
 timelin timeline
 colect collect
 T
+is "$("$cairn" help help)" "$("$cairn" help)" 'help on help is the help'
+
+# Questions that are none, and the same options for the same thing.
+told 2 "no question 'leks'; did you mean 'leaks'?" fleet leks
+told 2 "no question 'falme'; did you mean 'flame'?" fleet falme
+told 2 "no question 'everything'; 'cairn fleet --help' lists them" fleet everything
+told 2 '--store comes after the question: cairn fleet QUESTION \[options\]' fleet --store sqlite:empty.db leaks
+like "$("$cairn" fleet --help)" '*usage: cairn fleet QUESTION \[options\]*-n, --rows N *' 'the help has the order and the options'
+for question in leaks 'diff --version 1..2'; do told 2 "-n takes a number, not 'x'" fleet $question --store sqlite:empty.db --rows x; done
+told 2 "-n takes a number, not 'x'" fleet leaks --store sqlite:empty.db --nodecount x
+
+# Output that nobody reads to its end is no failure, however standard output is named.
+python3 "$root/tests/e2e/make-series.py" series healthy 1 4
+for output in '' '-o -'; do
+	"$cairn" html series $output 2>err | head -c 3 >/dev/null
+	is "${PIPESTATUS[0]} $(grep -v ': note: ' err)" '0 ' "cairn html $output | head"
+done
+
+# What is left out of a folder is said once, and what cannot be text is said to be drawn.
+: >series/empty.heap
+for command in html timeline leaks; do
+	"$cairn" $command series >out 2>err
+	is "$(grep -c 'skipping 1 .heap file' err)" 1 "cairn $command says once what it leaves out"
+done
+told 2 '*several dumps are drawn: name a file that ends in .html, .svg or .json with -o; as text there is the history of one dump *' timeline -q series -o t.txt
 
 # A dump without samples and without a memory map does not say whether addresses belong to files.
 "$cairn" doctor a.heap >out 2>&1

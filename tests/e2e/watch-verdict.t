@@ -45,6 +45,22 @@ holds 'as JSON: the word, the call path and the sentence of cairn leaks, once fo
 like "$(grep '  growing: ' text.out | tail -n 1)" "20*-*-* *:*:*  leaky $leaky  growing: * keep*growing, by * an hour*" 'as text: time, process, word, sentence'
 is "$(cat quiet.out)" '' '--quiet says nothing of it'
 
+# Nor while sampling is off, whatever the memory does.
+mkdir blind
+LD_PRELOAD=$library MALLOC_CONF=prof:true,prof_active:false ./leaky 900 >/dev/null 2>&1 &
+blind=$!
+children+=($blind)
+wait_for 20 "$cairn" status $blind
+"$cairn" watch --json --time 1s --distance 500ms -o blind $blind >blind.out 2>blind.err &
+watch=$!
+children+=($watch)
+four_dumps() { [ "$(grep -c '"event":"dump"' blind.out)" -ge 4 ]; }
+wait_for 60 four_dumps
+ok $? 'a process that is not sampled is watched'
+kill -INT $watch
+wait $watch
+is "$(grep -c verdict blind.out)" 0 'but there is no verdict on it'
+
 # Nothing is said of two dumps, nor with --once.
 mkdir two once
 "$cairn" watch --json --time 1h --start true -o two --for 2s $leaky >two.out 2>&1

@@ -13,8 +13,9 @@
 enum { shown_rows = 10 };
 
 static const struct cairn_option own_table[] = {
-	{'n', "nodecount", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT,
+	{'n', "rows", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT,
 	 offsetof(struct cairn_fleet_answer_options, rows), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_TEXT, offsetof(struct cairn_fleet_answer_options, rows), 0},
 	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct cairn_fleet_answer_options, json), 0},
 	{0},
 };

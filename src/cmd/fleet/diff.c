@@ -29,7 +29,8 @@ static const struct cairn_option table[] = {
 	{0, "load", "WHAT", "divide by the load of each instance: allocations, the name of a label with a number, or none "
 	 "(default: allocations where all snapshots count them, else none)", CAIRN_OPTION_TEXT, AT(load), 0},
 	{0, "cum", NULL, "compare cumulative sizes: functions with all they call", CAIRN_OPTION_FLAG, AT(cum), 0},
-	{'n', "nodecount", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT, AT(answer.rows), 0},
+	{'n', "rows", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT, AT(answer.rows), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_TEXT, AT(answer.rows), 0},
 	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, AT(answer.json), 0},
 	{0},
 };

@@ -98,9 +98,9 @@ static void leak_text(const struct cairn_fleet *fleet, const struct cairn_fleet_
 
 void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_buffer *out)
 {
-	const struct cairn_fleet_row *first = fleet->count ? &fleet->rows[0] : NULL;
+	const struct cairn_fleet_row *first = &fleet->rows[0];
 	char rate[24];
-	if (!first || first->verdict != CAIRN_GROWING) {
+	if (first->verdict != CAIRN_GROWING) {
 		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances",
 				    fleet->path_count ? fleet->path_count : fleet->count, fleet->instance_count);
 		return;
@@ -229,6 +229,9 @@ int cairn_fleet_answer_leaks(const void *values, int operand_count, char **opera
 	if (good && fleet.instance_count == 0)
 		good = cairn_fail(&error, "no instance has %d snapshots in that time yet, and a verdict takes at least that many",
 				  least_dumps);
+	else if (good && fleet.count == 0)
+		good = cairn_fail(&error, "no instance has samples in that time: sampling was off, or less was allocated than the sampling "
+					  "period");
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (good)
 		(options->json ? leaks_json : leaks_text)(&fleet, rows, processes.count, &out);

@@ -11,7 +11,7 @@
 bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_store_processes *processes, struct cairn_fleet *fleet,
 				 struct cairn_error *error);
 
-/* Appends the verdict in one sentence, without a full stop. */
+/* Appends the verdict in one sentence, without a full stop. FLEET has call paths: without any there is no verdict. */
 void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_buffer *out);
 
 #endif

@@ -108,7 +108,10 @@ static bool take_process(struct cairn_account *account, int pid, const struct ca
 {
 	char path[32];
 	if (!cairn_smaps_read(&account->facts.smaps, pid))
-		return errno == ENOENT	? cairn_fail(error, "%s", why->text)
+		return errno == ENOENT ? cairn_fail(error, "%s", why->text)
+		       : errno == EACCES || errno == EPERM
+			       ? cairn_fail(error, "only the user of process %d and root may read its mappings (sudo cairn rss %d)", pid,
+					    pid)
 		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a kernel thread", pid)
 					: cairn_fail_errno(error, "cannot read the mappings of process %d", pid);
 	account->pid = pid;
@@ -190,7 +193,9 @@ bool cairn_account_file(struct cairn_account *account, char *name, struct cairn_
 
 bool cairn_account_has_gaps(const struct cairn_bill_facts *facts)
 {
-	return facts->has_profile && facts->has_allocator &&
+	/* What jemalloc counts without slack is comparable with the profile; of another allocator only that there are no samples counts. */
+	bool comparable = facts->has_allocator || !(facts->profile_bytes > 0);
+	return facts->has_profile && comparable &&
 	       facts->profile_bytes + 3 * facts->profile_error < 0.9 * (double)cairn_bill_live(facts);
 }
 

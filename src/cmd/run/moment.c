@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,7 +95,7 @@ void cairn_members_free(struct cairn_members *members)
 	*members = (struct cairn_members){0};
 }
 
-/* A file that has no name, where TMPDIR says. */
+/* A file that has no name, where TMPDIR says; in memory if there is no such folder. */
 static int open_unnamed(void)
 {
 	const char *told = getenv("TMPDIR"), *folder = told && told[0] ? told : "/tmp";
@@ -104,8 +105,9 @@ static int open_unnamed(void)
 		return descriptor;
 	snprintf(path, sizeof path, "%.500s/cairn-run.XXXXXX", folder);
 	descriptor = mkostemp(path, O_CLOEXEC);
-	if (descriptor >= 0)
-		unlink(path);
+	if (descriptor < 0)
+		return memfd_create("cairn-run", MFD_CLOEXEC);
+	unlink(path);
 	return descriptor;
 }
 

@@ -67,24 +67,20 @@ static void tag_path(const char *path, const char *tag, char *out, size_t size)
 	snprintf(out, size, "%.*s%s%s", (int)(end - path), path, tag, end);
 }
 
-/* The name of the profile: the one given, or one with the program and its PID. If the folder is not writable, another is used. */
-static void choose_path(const struct cairn_summary_options *options, const struct cairn_supervision *run, bool several, const char *tag,
-			char *out, size_t size)
+/* The names of a profile, both of path_size. */
+struct names {
+	char usual[path_size]; /* the one given, or one with the program and its PID */
+	char spare[path_size]; /* where it is written if it cannot be there */
+};
+
+static void choose_names(const struct cairn_summary_options *options, const struct cairn_supervision *run, bool several, const char *tag,
+			 struct names *names)
 {
-	char usual[path_size];
-	const char *told = getenv("TMPDIR"), *ending = several ? "pb.gz" : "heap";
-	if (options->output) {
-		tag_path(options->output, tag, out, size);
-		return;
-	}
-	snprintf(usual, sizeof usual, "%.3800s.%d%s.%s", options->prefix, run->pid, tag, ending);
-	size_t length = cairn_path_folder(usual);
-	char folder[path_size];
-	snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1, length ? usual : ".");
-	if (access(folder, W_OK) == 0)
-		snprintf(out, size, "%s", usual);
-	else
-		snprintf(out, size, "%.400s/%.3000s", told && told[0] ? told : "/tmp", usual + length);
+	const char *folder = getenv("TMPDIR"), *ending = several ? "pb.gz" : "heap";
+	snprintf(names->usual, path_size, "%.3800s.%d%s.%s", options->prefix, run->pid, tag, ending);
+	snprintf(names->spare, path_size, "%.400s/%.3000s", folder && folder[0] ? folder : "/tmp", cairn_base_name(names->usual));
+	if (options->output)
+		tag_path(options->output, tag, names->usual, path_size);
 }
 
 static bool write_profile(const struct cairn_moment *moment, const struct cairn_profile *sum, const char *path, struct cairn_error *error)
@@ -173,12 +169,30 @@ static const char *shorten(const char *path)
 
 /* What was written of one moment. */
 struct written {
-	bool good;
+	bool sampled; /* there is something to write */
+	bool good;    /* it is in PATH */
 	char path[path_size];
 	char live[24];
 	double total; /* the same in bytes */
 	struct cairn_buffer held;
 };
+
+/* Writes the profile to the first of NAMES that can be written, and its path to PATH. */
+static bool write_somewhere(const struct cairn_moment *moment, const struct cairn_profile *sum, const struct names *names, char *path)
+{
+	struct cairn_error error, again;
+	snprintf(path, path_size, "%s", names->usual);
+	if (write_profile(moment, sum, path, &error))
+		return true;
+	snprintf(path, path_size, "%s", names->spare);
+	if (write_profile(moment, sum, path, &again)) {
+		cairn_note("%s; the profile is %s instead", error.text, path);
+		return true;
+	}
+	cairn_say_error(error.text);
+	cairn_say_error(again.text);
+	return false;
+}
 
 /* Writes nothing if fewer than LEAST bytes are live. */
 static void write_moment(const struct cairn_supervision *run, const struct cairn_summary_options *options,
@@ -186,14 +200,15 @@ static void write_moment(const struct cairn_supervision *run, const struct cairn
 {
 	struct cairn_profile sum;
 	struct cairn_error error = {0};
+	struct names names;
 	*written = (struct written){.held = cairn_buffer(1 << 16)};
 	if (moment->count == 0)
 		return;
 	if (load(moment, &sum, &error)) {
-		choose_path(options, run, moment->count > 1, tag, written->path, sizeof written->path);
+		choose_names(options, run, moment->count > 1, tag, &names);
+		written->sampled = true;
 		written->total = describe(&sum, written->live, &written->held);
-		written->good = written->total >= least &&
-				(write_profile(moment, &sum, written->path, &error) || (cairn_say_error(error.text), false));
+		written->good = written->total >= least && write_somewhere(moment, &sum, &names, written->path);
 	}
 	cairn_buffer_byte(&written->held, 0);
 	cairn_profile_free(&sum);
@@ -219,14 +234,15 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 	if (at_end && highest->count > 0)
 		write_moment(run, options, highest, ".peak", fmax(now.total * much_higher, 1), &peak);
 	double most = peak.good ? fmax((double)highest->memory, peak.total) : (double)highest->memory;
-	if (!now.good && !options->quiet) {
+	if (!now.sampled && !options->quiet) {
 		cairn_note(options->waited ? "no profile: nothing was sampled; use 'cairn activate' to start sampling, or leave out --wait"
 					   : "no profile: no process had an agent, or none allocated enough to be sampled");
 	} else if (!options->quiet) {
 		const struct cairn_moment *shown = at_end ? end : highest;
 		format_time(shown->time_ns, clock, sizeof clock);
 		cairn_note("live at %s: %s in %zu process%s", at_end ? "the end" : clock, now.live, shown->count, plural(shown->count));
-		cairn_note("held by: %s", now.held.data);
+		if (now.total > 0)
+			cairn_note("held by: %s", now.held.data);
 		format_time(highest->time_ns, clock, sizeof clock);
 		if (highest->count > 0 && (!at_end || peak.good || highest->memory > end->memory))
 			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human(most, memory),
@@ -236,7 +252,8 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 			cairn_note("highest: at the end");
 		else
 			cairn_note("highest: %s of memory", cairn_text_human((double)run->most, memory));
-		cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));
+		if (now.good)
+			cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));
 	}
 	cairn_buffer_free(&now.held);
 	cairn_buffer_free(&peak.held);

@@ -7,7 +7,7 @@
 
 struct cairn_summary_options {
 	const char *name;   /* of the command */
-	const char *output; /* the profile's file; NULL for a name that begins with PREFIX */
+	const char *output; /* the profile's file; NULL for a name that begins with PREFIX; TMPDIR has it if it cannot be written */
 	const char *prefix;
 	bool quiet;         /* write the profile, print nothing */
 	bool waited;        /* sampling was not on from the start */

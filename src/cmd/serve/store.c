@@ -175,15 +175,15 @@ static bool judge_service(struct cairn_serve_store *store, const struct cairn_st
 	struct cairn_buffer sentence = cairn_buffer(4096);
 	struct cairn_verdict_summary verdict = {.kind = CAIRN_VERDICT_EARLY};
 	bool good = cairn_fleet_judge_processes(store->store, service, &fleet, error);
-	if (good && fleet.instance_count > 0) {
-		const struct cairn_fleet_row *row = fleet.count ? &fleet.rows[0] : NULL;
-		bool grows = row && row->verdict == CAIRN_GROWING;
+	if (good && fleet.count > 0) {
+		const struct cairn_fleet_row *row = &fleet.rows[0];
+		bool grows = row->verdict == CAIRN_GROWING;
 		cairn_fleet_leaks_sentence(&fleet, &sentence);
 		verdict.kind = grows ? CAIRN_VERDICT_GROWING : CAIRN_VERDICT_STEADY;
 		verdict.per_hour = grows ? row->per_hour * (double)row->growing : 0;
 		verdict.limit_ns = first_limit(store, service);
 	} else if (good) {
-		cairn_buffer_format(&sentence, "%zu instance%s; a verdict takes three snapshots of one", service->count,
+		cairn_buffer_format(&sentence, "%zu instance%s; a verdict takes three snapshots of one, with samples", service->count,
 				    service->count == 1 ? "" : "s");
 	}
 	snprintf(verdict.sentence, sizeof verdict.sentence, "%.*s", (int)sentence.length, sentence.data ? sentence.data : "");

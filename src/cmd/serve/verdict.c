@@ -350,6 +350,7 @@ void cairn_verdict_make(const struct cairn_archive *archive, struct cairn_verdic
 		return;
 	}
 	cairn_leaks_rank(&judging.leaks, &judging.series, &judging.view);
+	bool sampled = judging.series.profile.sample_count > 0;
 	if (last->ended[0]) {
 		say_end(&judging, last);
 	} else if (archive->count < least_dumps) {
@@ -357,12 +358,18 @@ void cairn_verdict_make(const struct cairn_archive *archive, struct cairn_verdic
 		summary->more_dumps = least_dumps - (unsigned)archive->count;
 		snprintf(summary->sentence, sizeof summary->sentence, "Needs %u more dump%s", summary->more_dumps,
 			 summary->more_dumps == 1 ? "" : "s");
+	} else if (!sampled) {
+		snprintf(summary->sentence, sizeof summary->sentence,
+			 "No samples, so no verdict: sampling was off, or less was allocated than the sampling period");
 	} else if (judging.leaks.growing > 0) {
 		say_growth(&judging);
 	} else {
 		say_rest(&judging);
 	}
-	write_leaks(&judging, leaks);
+	if (sampled)
+		write_leaks(&judging, leaks);
+	else
+		cairn_verdict_empty(summary, leaks);
 	write_layers(&judging, layers);
 	cairn_leaks_free(&judging.leaks);
 	cairn_view_free(&judging.view);

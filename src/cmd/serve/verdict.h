@@ -12,7 +12,7 @@ enum cairn_verdict_kind {
 	CAIRN_VERDICT_GROWING,
 	CAIRN_VERDICT_STEADY,
 	CAIRN_VERDICT_ENDED,
-	CAIRN_VERDICT_NOTHING, /* there is no dump; the state of the process says why */
+	CAIRN_VERDICT_NOTHING, /* there is no dump, or no dump has samples; the state of the process says why */
 };
 
 struct cairn_verdict_summary {

@@ -189,7 +189,7 @@ static void describe_course(struct course *course, const struct cairn_archive *a
 	course->film.to = point_at(&course->series, tree->at);
 	course->film.from = tree->base ? point_at(&course->series, tree->base) : course->film.to;
 	options->course = &course->film;
-	if (archive->count < least_dumps)
+	if (archive->count < least_dumps || course->series.profile.sample_count == 0)
 		return;
 	cairn_leaks_rank(&course->leaks, &course->series, &course->view);
 	cairn_page_describe(&course->page, &course->series, &course->leaks, &course->view, &course->arena);

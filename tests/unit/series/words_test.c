@@ -45,11 +45,13 @@ int main(void)
 		{{.verdict = CAIRN_TOO_EARLY}, "too early"},
 		{{.verdict = CAIRN_TOO_EARLY, .more_dumps = 1}, "too early: 1 more dump may tell"},
 		{{.verdict = CAIRN_TOO_EARLY, .more_hours = 2}, "too early: 2.0 hours more may tell"},
+		{{.verdict = CAIRN_TOO_EARLY, .more_hours = 0.02 / 3600}, "too early: less than 0.1 seconds more may tell"},
 	};
 	char sure[32];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		is_text(words(cases[i].trend), cases[i].words, "%s", cases[i].words);
 	is_text(cairn_words_sure(0.9999, sure, sizeof sure), "more than 99.9 % sure", "nothing is certain");
 	is_text(cairn_words_sure(0.97, sure, sizeof sure), "97 % sure", "nor is most");
+	is_text(cairn_words_sure(0.996, sure, sizeof sure), "99.6 % sure", "nor what is nearly so");
 	return tap_done();
 }
