@@ -167,12 +167,12 @@ cat >"$scratch/hanging.py" <<'P'
 import http.server, struct, sys, threading
 class Store(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        statement = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if "query=" in self.path:
             open(sys.argv[2], "a").write("insert\n")
             threading.Event().wait()
-        settings = struct.pack("<QQQQ", 1, int(sys.argv[3]), 2, 0)
-        self.send_response(200); self.send_header("Content-Length", str(len(settings))); self.end_headers(); self.wfile.write(settings)
+        rows = struct.pack("<QQQQ", 1, int(sys.argv[3]), 2, 0) if b"FROM settings" in statement else b""
+        self.send_response(200); self.send_header("Content-Length", str(len(rows))); self.end_headers(); self.wfile.write(rows)
     def log_message(self, *_): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Store).serve_forever()
 P
