@@ -360,6 +360,26 @@ static void test_retention(int64_t now)
 	is_int(all_rows(), 2 + 2 * 3 + 3 + 2, "what is not used any more is gone from every table, and what is used was put again");
 }
 
+/* Rows of one call are one transaction: all of them or none, and one sync of the disk. */
+static void test_rows(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_buffer rows = cairn_buffer(1 << 10);
+	for (uint64_t stack = 5; stack < 8; stack++) {
+		cairn_row_number(&rows, stack);
+		cairn_row_list(&rows, &stack, 1);
+		cairn_row_number(&rows, 0);
+	}
+	struct cairn_bytes all = cairn_buffer_bytes(&rows), cut = {all.data, all.length - 1};
+	const struct cairn_table *table = &cairn_tables[CAIRN_TABLE_STACKS];
+	ok(!cairn_engine_sqlite.insert_into(raw, table, cut, &error), "rows of which the last is cut");
+	is_int(sql("SELECT count(*) FROM stacks WHERE stack < 8"), 0, "none of them is put");
+	ok(cairn_engine_sqlite.insert_into(raw, table, all, &error), "whole rows");
+	is_int(sql("SELECT count(*) FROM stacks WHERE stack < 8"), 3, "all of them are put");
+	sql("DELETE FROM stacks WHERE stack < 8");
+	cairn_buffer_free(&rows);
+}
+
 int main(void)
 {
 	struct cairn_error error = {0};
@@ -382,6 +402,7 @@ int main(void)
 	test_few_points(now);
 	test_long_texts();
 	test_retention(now);
+	test_rows();
 	cairn_engine_sqlite.close(raw);
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const endings[] = {"", "-wal", "-shm"};
