@@ -30,6 +30,8 @@ struct cairn_store_engine {
 	bool (*insert_into)(void *connection, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error);
 	/* Appends the answer to STATEMENT to ROWS. */
 	bool (*select)(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error);
+	/* Whether the last statement failed since its table or the whole database does not exist. */
+	bool (*lacks_table)(const void *connection);
 	/* Removes the rows of TABLE that are older than TIME_NS or, if it is not kept by day, were last put before TIME_NS, on every
 	 * machine of a cluster. */
 	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);

@@ -280,6 +280,12 @@ static bool select_rows(void *handle, const char *text, const char *types, struc
 	return good;
 }
 
+static bool lacks_table(const void *handle)
+{
+	const struct sqlite_connection *connection = handle;
+	return cairn_bytes_start_with(cairn_bytes_of(library.explain(connection->database)), "no such table");
+}
+
 static bool make_view(struct sqlite_connection *connection, size_t i, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(1 << 16), rows = cairn_buffer(1 << 10);
@@ -341,6 +347,7 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,
+	.lacks_table = lacks_table,
 	.forget = forget,
 	.cancel_when = cancel_when,
 	.first_start = "", /* with min() or max(), SQLite takes the other columns from the same row */

@@ -82,7 +82,7 @@ void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 	store->engine->cancel_when(store->connection, gone);
 }
 
-/* Reads the settings. Returns false if the store has no tables. */
+/* Reads the settings. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(200);
@@ -183,7 +183,8 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 {
 	if (!read_settings(store, error)) {
-		cairn_fail_within(error, "the store cannot be used yet; 'cairn store init STORE' makes its tables: ");
+		if (store->engine->lacks_table(store->connection))
+			cairn_fail_within(error, "the store cannot be used yet; 'cairn store init STORE' makes its tables: ");
 		return false;
 	}
 	if (store->version == schema_version)

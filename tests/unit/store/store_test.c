@@ -380,6 +380,23 @@ static void test_rows(void)
 	cairn_buffer_free(&rows);
 }
 
+/* What the store says when it cannot be used: how to make its tables, and only where they are missing. */
+static void test_check(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_store *store = open_store();
+	sql("PRAGMA legacy_alter_table = ON");
+	sql("ALTER TABLE settings RENAME TO hidden");
+	ok(!cairn_store_check(store, &error), "without tables");
+	like_text(error.text, "'cairn store init STORE' makes its tables: the store's SQLite says: no such table",
+		  "it says how to make them");
+	sql("ALTER TABLE hidden RENAME TO settings");
+	sql("ALTER TABLE settings RENAME COLUMN value TO worth");
+	ok(!cairn_store_check(store, &error) && !strstr(error.text, "store init"), "with others it does not: %s", error.text);
+	sql("ALTER TABLE settings RENAME COLUMN worth TO value");
+	cairn_store_close(store);
+}
+
 int main(void)
 {
 	struct cairn_error error = {0};
@@ -403,6 +420,7 @@ int main(void)
 	test_long_texts();
 	test_retention(now);
 	test_rows();
+	test_check();
 	cairn_engine_sqlite.close(raw);
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const endings[] = {"", "-wal", "-shm"};
