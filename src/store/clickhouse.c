@@ -430,5 +430,6 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.first_start = "argMin(",
 	.last_start = "argMax(",
 	.row_end = ", time_ns)",
+	.clock = "toUInt64(now())",
 	.latest = " FINAL",
 };

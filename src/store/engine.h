@@ -40,6 +40,7 @@ struct cairn_store_engine {
 	/* SQL around a column that selects its value from the row with the lowest (`first_start`) or highest (`last_start`) time; `row_end`
 	 * closes it. The statement must also select min(time_ns) or max(time_ns). */
 	const char *first_start, *last_start, *row_end;
+	const char *clock; /* SQL: the time by the clock of the machine that the store is on, in seconds since 1970 */
 	const char *latest; /* follows a table's name in a statement that must see only the latest row of each key */
 };
 

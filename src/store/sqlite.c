@@ -353,5 +353,6 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.first_start = "", /* with min() or max(), SQLite takes the other columns from the same row */
 	.last_start = "",
 	.row_end = "",
+	.clock = "CAST(strftime('%s', 'now') AS INTEGER)",
 	.latest = "",
 };

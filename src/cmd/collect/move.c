@@ -87,7 +87,10 @@ static bool put_rows(struct cairn_collector *collector, struct cairn_store *stor
 	cairn_spool_begin(&collector->spool, names, count);
 	cairn_store_select(store, rows);
 	cairn_spool_pause(&collector->spool);
-	return cairn_store_put_rows(store, rows, error);
+	bool good = cairn_store_put_rows(store, rows, error);
+	if (good && cairn_store_removal(store))
+		cairn_say_note(cairn_store_removal(store));
+	return good;
 }
 
 /* Moves one batch from the spool into STORE. Returns the number of files that are done with, or -1 if the store did not take them. */
