@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What goes wrong in a fleet: two tenants with the same snapshot, clocks that are off, the same again, a full disk, a sender that is killed; and
-# a store that is filled without a collector. Rows are counted each time.
+# What goes wrong in a fleet: two tenants with the same snapshot, clocks that are off, the same again, a store that is away, a full disk, a
+# sender that is killed; and a store that is filled without a collector. Rows are counted each time.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
 need curl python3 redis-server gcc
@@ -77,6 +77,51 @@ ok $? 'a snapshot that comes after what cannot be opened is stored'
 ok $? 'which is still there'
 rmdir "$scratch/spool/0000000000000000000.snapshot"
 stop
+
+# A store that is away: arrivals do not shorten the pauses between attempts, and nobody is told to make tables.
+# attempts_within MILLISECONDS: the most attempts in that time, with pauses of 0.5 s, 1 s, 2 s and so on between them
+attempts_within() {
+	local attempts=1 pause=500 left=$1
+	while [ "$left" -ge "$pause" ]; do left=$((left - pause)) pause=$((pause * 2)) attempts=$((attempts + 1)); done
+	echo "$attempts"
+}
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+away=$(free_port)
+store=clickhouse://127.0.0.1:$away/cairn
+began=$(milliseconds)
+collect
+for round in 1 2 3 4 5 6 7 8; do
+	for file; do send "$file" "away-$round" >"$scratch/code"; done
+done
+wait_for 20 grep -q 'wait on disk' "$scratch/collect.log"
+failures=$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_store_failures_total" { print $2 }')
+most=$(attempts_within $(($(milliseconds) - began)))
+is "$((failures >= 1 && failures <= most))" 1 "the store is away, and 32 snapshots come: $failures attempts of at most $most"
+is "$(grep -c . "$scratch/collect.log"), $(grep -o 'wait on disk:.*' "$scratch/collect.log" | cut -d: -f2-5)" "2,  http://127.0.0.1:$away/: cannot connect" 'which is noted once, with the address and no more'
+stop
+rm -r "$scratch/spool"
+cat >"$scratch/failing.py" <<'P'
+import http.server, sys
+class Failing(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = open(sys.argv[2], 'rb').read()
+        open(sys.argv[3], 'a').write('x')
+        self.send_response(503)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words): pass
+http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Failing).serve_forever()
+P
+python3 "$scratch/failing.py" "$away" "$scratch/failure" "$scratch/requests" &
+children+=($!)
+listens() { curl -s -d x "http://127.0.0.1:$away/" -o "$scratch/answer"; }
+for code in 60 81 516; do
+	echo "Code: $code, e.displayText() = DB::Exception: this or that" >"$scratch/failure"
+	wait_for 20 listens
+	told=$("$cairn" fleet services --store "$store" 2>&1)
+	is "$([[ $told == *'store init'* ]] && echo made) ${told##*: }" "$([ $code = 516 ] || echo made) this or that" "ClickHouse fails with code $code"
+done
 
 # What the spool lets go is on the disk, not only in the kernel's memory: each batch that the store has taken was written through.
 cat >"$scratch/syncs.c" <<'C'

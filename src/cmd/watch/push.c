@@ -176,12 +176,13 @@ static void take_off(struct cairn_push *push, const char *name)
 	pthread_mutex_unlock(&push->lock);
 }
 
+/* Waits MILLISECONDS, whatever is queued meanwhile, or until closing begins. */
 static void pause_for(struct cairn_push *push, unsigned milliseconds)
 {
 	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
 	pthread_mutex_lock(&push->lock);
-	if (!push->closing)
-		cairn_condition_wait(&push->changed, &push->lock, until_ns);
+	while (!push->closing && cairn_condition_wait(&push->changed, &push->lock, until_ns))
+		;
 	bool closing = push->closing;
 	pthread_mutex_unlock(&push->lock);
 	if (closing)
