@@ -178,7 +178,9 @@ for wait in $(seq 600); do
 	[ "$(curl -s "http://127.0.0.1:$port/metrics" | awk '$1 == "cairn_collect_spool_files" { print $2 }')" = 0 ] && break
 	sleep 0.1
 done
-code=$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=again&host=x")
+for file in "$scratch"/series/*.heap; do
+	code=$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=again&host=x")
+done
 kill $collector
 wait $collector
 echo "$accepted $refused $code"
@@ -190,6 +192,7 @@ S
 	is "$((accepted > 0 && refused > 0 && accepted + refused == 40))" 1 "a full disk: $accepted accepted, $refused refused with 503"
 	is "$(count "SELECT count(*) FROM snapshots WHERE instance IN (SELECT instance FROM processes WHERE service = 'api')")" "$accepted" 'those that were accepted are in the store, and no others'
 	is "$code" 202 'and there is room again'
+	is "$(grep -c 'cannot be written to the spool' "$scratch/full.log") $(grep -c 'can be written to the spool again' "$scratch/full.log")" '1 1' 'both are noted once'
 else
 	skip 'a disk that is full' 'no mounts here'
 fi
