@@ -264,4 +264,40 @@ wait_for 60 at_least 4
 kill "$watcher"; wait "$watcher" 2>/dev/null
 is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'watch --store: every dump is in the store, those of before as well'
 like "$("$cairn" fleet top --store "$store" --service kv -n 5 2>"$scratch/notes")" '*malloc*' 'with names'
+
+# A collector that fails, while dumps keep coming.
+rm -rf "$scratch/requests" "$scratch/dumps"
+began=$(milliseconds)
+"$cairn" watch --time 50ms --distance 0 -o "$folder" --push "http://127.0.0.1:$away" "$pid_pushed" >"$scratch/watch.log" 2>&1 &
+watcher=$!
+children+=("$watcher")
+wait_for 60 at_least 20
+kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
+requests=$(stat -c %s "$scratch/requests") most=$(attempts_within $(($(milliseconds) - began)))
+is "$((requests >= 1 && requests <= most))" 1 "20 dumps come while the collector fails: $requests requests of at most $most"
+
+# A small disk, and no limit given: dumps that were sent make room for others.
+like "$(cat "$scratch/watch.log")" '*kept below 1 GiB of dumps, since they are also sent; --keep-bytes sets another limit*' 'dumps that are sent have a limit, and that is told'
+if unshare -rm true 2>/dev/null; then
+	size=$(stat -c %s "$folder"/*.heap | sort -n | head -n 1) room=$((10 * size))
+	store=sqlite:$scratch/room.db
+	"$cairn" store init -q "$store"
+	rm -rf "$scratch/spool"
+	collect
+	cat >"$scratch/narrow.sh" <<'S'
+mount -t tmpfs -o size="$room" none "$folder" || exit 9
+exec "$cairn" watch --time 50ms --distance 0 -o "$folder" --push "$url" "$pid_pushed"
+S
+	export room folder url pid_pushed
+	unshare -rm bash "$scratch/narrow.sh" >"$scratch/watch.log" 2>&1 &
+	watcher=$!
+	children+=("$watcher")
+	accepted() { [ "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_accepted_total" { print $2 }')" -ge "$1" ]; }
+	wait_for 30 accepted 20
+	ok $? 'a disk with room for ten dumps: twenty are sent'
+	kill "$watcher"; wait "$watcher" 2>/dev/null
+	stop
+else
+	skip 'a small disk' 'no mounts here'
+fi
 done_testing
