@@ -34,6 +34,7 @@ enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that par
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
 static const int64_t service_pause_ns = CAIRN_SECOND_NS, attach_pause_ns = 30 * CAIRN_SECOND_NS, problem_pause_ns = 60 * CAIRN_SECOND_NS;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
+static const uint64_t usual_bytes = (uint64_t)1 << 30; /* of the folder, if dumps are also sent */
 
 /* The keywords of rules, in the order of cairn_trigger_word. */
 enum { START, GROW, EVERY, HIGH, SHARE, PRESSURE, TIME, INTERVAL, DISTANCE, RULE_WORDS };
@@ -42,7 +43,8 @@ struct options {
 	struct cairn_target_options target;
 	const char *words[RULE_WORDS];
 	const char *folder, *file_name, *keep_age, *duration;
-	uint64_t keep_count, keep_bytes, keep_free;
+	const char *keep_bytes; /* a size, 0 included; NULL if it was not given */
+	uint64_t keep_count, keep_free;
 	struct cairn_option_list services;
 	const char *push, *store;
 	struct cairn_option_list labels, forwards;
@@ -74,8 +76,8 @@ static const struct cairn_option folder_table[] = {
 	 offsetof(struct options, file_name), 0},
 	{0, "keep-count", "N", "keep at most N dumps in the folder (default: no limit)", CAIRN_OPTION_COUNT,
 	 offsetof(struct options, keep_count), 0},
-	{0, "keep-bytes", "SIZE", "keep at most this much in the folder (default: no limit)", CAIRN_OPTION_SIZE,
-	 offsetof(struct options, keep_bytes), 0},
+	{0, "keep-bytes", "SIZE", "keep at most this much in the folder (default: no limit, or 1G with --push, --store or --forward)",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, keep_bytes), 0},
 	{0, "keep-age", "TIME", "remove dumps older than this (default: no limit)", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age),
 	 0},
 	{0, "keep-free", "SIZE", "write no dump that leaves less disk space than this (default: a twentieth of the disk, at most 1G)",
@@ -498,14 +500,30 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 	return cairn_trigger_any(rules) || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
 }
 
+static bool sends_dumps(const struct options *options)
+{
+	return options->push || options->store || options->forwards.count > 0;
+}
+
+/* Whether the folder has the limit of those whose dumps are also sent, and so kept elsewhere: without one they would fill the disk, and
+ * then no more could be written and sent. */
+static bool has_usual_limit(const struct options *options)
+{
+	return sends_dumps(options) && !options->keep_count && !options->keep_bytes && !options->keep_age;
+}
+
 static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
 {
+	static const struct cairn_option keep_bytes = {.name = "keep-bytes", .kind = CAIRN_OPTION_SIZE};
+	uint64_t bytes = has_usual_limit(options) ? usual_bytes : 0;
 	int64_t age = 0;
+	if (options->keep_bytes && !cairn_option_set(&keep_bytes, &bytes, options->keep_bytes, error))
+		return false;
 	if (options->keep_age && !cairn_text_duration(options->keep_age, &age))
 		return cairn_fail(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
 	return cairn_folder_set(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
 		.count = options->keep_count,
-		.bytes = options->keep_bytes,
+		.bytes = bytes,
 		.age_seconds = (uint64_t)(age / CAIRN_SECOND_NS),
 		.free_bytes = options->keep_free ? options->keep_free : CAIRN_FREE_DEFAULT,
 	}, error);
@@ -647,7 +665,7 @@ static bool check_options(const struct options *options, int count, char **opera
 		return cairn_fail(error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
 	if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget || agent->filtered))
 		return cairn_fail(error, "--period, --engine, --listen, --budget and --filtered go with --attach");
-	if (options->labels.count > 0 && !options->push && !options->store && options->forwards.count == 0)
+	if (options->labels.count > 0 && !sends_dumps(options))
 		return cairn_fail(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
 	if (!check_forwards(&options->forwards, error))
 		return false;
@@ -675,6 +693,10 @@ static int run(const void *values, int count, char **operands)
 	}
 	if (!check_folder(loop.watch.folder.path, &error))
 		return cairn_say_error(error.text);
+	if (has_usual_limit(options) && !options->quiet)
+		cairn_note(
+			"the folder %s is kept below 1 GiB of dumps, since they are also sent; --keep-bytes sets another limit, 0 for none",
+			loop.watch.folder.path);
 	return watch_all(&loop, duration_ns, count, operands);
 }
 

@@ -155,8 +155,10 @@ static void set_request(struct exchange *exchange)
 
 static bool explain_failure(const struct exchange *exchange, CURLcode code, struct cairn_error *error)
 {
-	const char *name = exchange->call->socket ? exchange->call->socket : exchange->call->url;
-	char size[24];
+	const struct cairn_http_call *call = exchange->call;
+	char size[24], name[1024]; /* the query says nothing about the connection, and may be long */
+	snprintf(name, sizeof name, "%.*s", (int)(call->socket ? strlen(call->socket) : strcspn(call->url, "?")),
+		 call->socket ? call->socket : call->url);
 	long status = 0;
 	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
 	if (exchange->answer->body.failed)

@@ -23,6 +23,7 @@ struct clickhouse_connection {
 	char *database;
 	char *user, *key; /* header lines; NULL for none */
 	bool made;        /* the database exists */
+	bool lacks_table; /* the last statement failed for lack of its table or database */
 	const atomic_bool *gone; /* nobody waits for the answer any more; NULL if there is no way to know */
 	char query_id[64]; /* the server's ID of the last query, if `gone` is set: so it can be killed */
 };
@@ -78,6 +79,13 @@ static void *open_server(const char *name, bool create, struct cairn_error *erro
 	return connection;
 }
 
+/* Whether BODY, the server's words about a failure, has the code of a missing table (60) or database (81). */
+static bool is_about_lack(struct cairn_bytes body)
+{
+	uint64_t code;
+	return cairn_text_take(&body, "Code: ") && cairn_text_decimal(&body, &code) && (code == 60 || code == 81);
+}
+
 /* Sends STATEMENT and, unless NULL, ROWS to insert, compressed with gzip. Stores the answer in ANSWER unless that is NULL. */
 static bool ask(struct clickhouse_connection *connection, const char *database, const char *statement, const struct cairn_bytes *rows,
 		struct cairn_buffer *answer, struct cairn_error *error)
@@ -113,6 +121,7 @@ static bool ask(struct clickhouse_connection *connection, const char *database, 
 				       .body = rows ? *rows : cairn_bytes_of(statement),
 				       .stop = connection->gone};
 	bool good = cairn_http_ask(&call, &got, error);
+	connection->lacks_table = good && got.status != 200 && is_about_lack(cairn_buffer_bytes(&got.body));
 	if (good && got.status != 200) {
 		char words[600];
 		cairn_http_words(cairn_buffer_bytes(&got.body), words, sizeof words);
@@ -324,6 +333,12 @@ static bool select_rows(void *handle, const char *statement, const char *types, 
 	return good;
 }
 
+static bool lacks_table(const void *handle)
+{
+	const struct clickhouse_connection *connection = handle;
+	return connection->lacks_table;
+}
+
 static void cancel_when(void *handle, const atomic_bool *gone)
 {
 	struct clickhouse_connection *connection = handle;
@@ -409,10 +424,12 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,
+	.lacks_table = lacks_table,
 	.forget = forget,
 	.cancel_when = cancel_when,
 	.first_start = "argMin(",
 	.last_start = "argMax(",
 	.row_end = ", time_ns)",
+	.clock = "toUInt64(now())",
 	.latest = " FINAL",
 };

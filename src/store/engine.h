@@ -30,6 +30,8 @@ struct cairn_store_engine {
 	bool (*insert_into)(void *connection, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error);
 	/* Appends the answer to STATEMENT to ROWS. */
 	bool (*select)(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error);
+	/* Whether the last statement failed since its table or the whole database does not exist. */
+	bool (*lacks_table)(const void *connection);
 	/* Removes the rows of TABLE that are older than TIME_NS or, if it is not kept by day, were last put before TIME_NS, on every
 	 * machine of a cluster. */
 	bool (*forget)(void *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
@@ -38,6 +40,7 @@ struct cairn_store_engine {
 	/* SQL around a column that selects its value from the row with the lowest (`first_start`) or highest (`last_start`) time; `row_end`
 	 * closes it. The statement must also select min(time_ns) or max(time_ns). */
 	const char *first_start, *last_start, *row_end;
+	const char *clock; /* SQL: the time by the clock of the machine that the store is on, in seconds since 1970 */
 	const char *latest; /* follows a table's name in a statement that must see only the latest row of each key */
 };
 

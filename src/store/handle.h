@@ -17,7 +17,8 @@ struct cairn_store {
 	uint64_t identity; /* of the tables: changes if they are created anew */
 	int64_t hourly_since_ns; /* snapshots before that are not in the table `hourly`; 0 if all are */
 	int64_t forgotten_ns; /* older rows were removed, by any program */
-	int64_t tried_ns; /* when this program last tried to remove them */
+	int64_t retry_ns; /* when this program may try again to remove them, by the monotonic clock */
+	char removal[160]; /* for cairn_store_removal; empty for NULL */
 	int64_t relearn_ns; /* when to ask again for the names of frames that had none */
 };
 

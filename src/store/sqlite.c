@@ -198,9 +198,10 @@ static void write_insert(const struct cairn_table *table, struct cairn_buffer *o
 	cairn_buffer_byte(out, 0);
 }
 
-static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes bytes, struct cairn_error *error)
+/* Adds the rows in BYTES to TABLE, within a transaction that the caller began: outside of one, each row would be synced to the disk. */
+static bool insert_rows(struct sqlite_connection *connection, const struct cairn_table *table, struct cairn_bytes bytes,
+			struct cairn_error *error)
 {
-	struct sqlite_connection *connection = handle;
 	sqlite3_stmt *statement;
 	struct cairn_cursor rows = cairn_cursor(bytes);
 	struct cairn_buffer text = cairn_buffer(1 << 16);
@@ -215,18 +216,35 @@ static bool insert_into(void *handle, const struct cairn_table *table, struct ca
 	return good;
 }
 
-static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+static bool begin(struct sqlite_connection *connection, struct cairn_error *error)
 {
-	struct sqlite_connection *connection = handle;
-	bool good = run(connection, "BEGIN IMMEDIATE", error);
-	if (!good)
-		return false;
-	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
-		good = insert_into(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error);
+	return run(connection, "BEGIN IMMEDIATE", error);
+}
+
+/* Ends a transaction: keeps what was done in it if that was GOOD, and undoes it otherwise. */
+static bool end(struct sqlite_connection *connection, bool good, struct cairn_error *error)
+{
 	good = good && run(connection, "COMMIT", error);
 	if (!good)
 		run(connection, "ROLLBACK", NULL);
 	return good;
+}
+
+static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
+{
+	struct sqlite_connection *connection = handle;
+	return begin(connection, error) && end(connection, insert_rows(connection, table, rows, error), error);
+}
+
+static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+{
+	struct sqlite_connection *connection = handle;
+	bool good = begin(connection, error);
+	if (!good)
+		return false;
+	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
+		good = insert_rows(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error);
+	return end(connection, good, error);
 }
 
 static void take_row(sqlite3_stmt *statement, const char *types, struct cairn_buffer *rows)
@@ -262,6 +280,12 @@ static bool select_rows(void *handle, const char *text, const char *types, struc
 	return good;
 }
 
+static bool lacks_table(const void *handle)
+{
+	const struct sqlite_connection *connection = handle;
+	return cairn_bytes_start_with(cairn_bytes_of(library.explain(connection->database)), "no such table");
+}
+
 static bool make_view(struct sqlite_connection *connection, size_t i, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(1 << 16), rows = cairn_buffer(1 << 10);
@@ -283,15 +307,12 @@ static bool make_views(void *handle, const char *cluster, struct cairn_error *er
 {
 	struct sqlite_connection *connection = handle;
 	(void)cluster;
-	bool good = run(connection, "BEGIN IMMEDIATE", error);
+	bool good = begin(connection, error);
 	if (!good)
 		return false;
 	for (size_t i = 0; good && i < CAIRN_VIEWS; i++)
 		good = make_view(connection, i, error);
-	good = good && run(connection, "COMMIT", error);
-	if (!good)
-		run(connection, "ROLLBACK", NULL);
-	return good;
+	return end(connection, good, error);
 }
 
 static bool forget(void *handle, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
@@ -326,10 +347,12 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,
+	.lacks_table = lacks_table,
 	.forget = forget,
 	.cancel_when = cancel_when,
 	.first_start = "", /* with min() or max(), SQLite takes the other columns from the same row */
 	.last_start = "",
 	.row_end = "",
+	.clock = "CAST(strftime('%s', 'now') AS INTEGER)",
 	.latest = "",
 };

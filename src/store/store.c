@@ -3,6 +3,7 @@
 #include "store/store.h"
 
 #include "base/array.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
 #include "store/handle.h"
@@ -82,12 +83,13 @@ void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 	store->engine->cancel_when(store->connection, gone);
 }
 
-/* Reads the settings. Returns false if the store has no tables. */
+/* Reads the settings. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(200);
 	struct cairn_selection selection;
 	uint64_t identity = 0;
+	int64_t forgotten = 0;
 	cairn_buffer_format(&statement, "SELECT setting, value FROM settings%s%c", store->engine->latest, 0);
 	cairn_selection_begin(&selection, store, statement.data, "nn", error);
 	while (cairn_selection_next(&selection)) {
@@ -97,15 +99,19 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 		store->version = setting == setting_version ? value : store->version;
 		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
 		store->views = setting == setting_views ? value : store->views;
-		store->forgotten_ns = setting == setting_forgotten ? (int64_t)value : store->forgotten_ns;
+		forgotten = setting == setting_forgotten ? (int64_t)value : forgotten;
 		identity = setting == setting_identity ? value : identity;
 		store->hourly_since_ns = setting == setting_hourly_since ? (int64_t)value : store->hourly_since_ns;
 	}
-	if (store->identity != identity)
+	cairn_buffer_free(&statement);
+	if (!cairn_selection_end(&selection, error))
+		return false;
+	/* Other tables than before, or another program has removed rows. */
+	if (store->identity != identity || store->forgotten_ns != forgotten)
 		cairn_written_free(&store->written);
 	store->identity = identity;
-	cairn_buffer_free(&statement);
-	return cairn_selection_end(&selection, error);
+	store->forgotten_ns = forgotten;
+	return true;
 }
 
 /* Migrates tables of an earlier version. An interrupted migration continues where it was. */
@@ -183,7 +189,8 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 {
 	if (!read_settings(store, error)) {
-		cairn_fail_within(error, "the store cannot be used yet; 'cairn store init STORE' makes its tables: ");
+		if (store->engine->lacks_table(store->connection))
+			cairn_fail_within(error, "the store cannot be used yet; 'cairn store init STORE' makes its tables: ");
 		return false;
 	}
 	if (store->version == schema_version)
@@ -193,22 +200,67 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 			  store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }
 
-/* Removes old rows once a day, by the program that comes first: whole days, so that no snapshot loses its base, and then the frames, stacks
- * and processes that no remaining snapshot can refer to. If that fails, it is tried again after an hour. */
-static void forget_old(struct cairn_store *store)
+/* The number that STATEMENT answers; 0 if the store does not answer. */
+static int64_t ask_number(struct cairn_store *store, const char *statement)
 {
-	const int64_t now = cairn_clock_wall_ns();
-	int64_t oldest = store->keep_days < (uint64_t)(now / CAIRN_DAY_NS) ? now - (int64_t)store->keep_days * CAIRN_DAY_NS : 0;
-	oldest -= oldest % CAIRN_DAY_NS;
-	if (!store->keep_days || oldest == store->forgotten_ns || now - store->tried_ns < CAIRN_HOUR_NS)
-		return;
+	struct cairn_selection selection;
+	int64_t number = 0;
+	cairn_selection_begin(&selection, store, statement, "n", NULL);
+	if (cairn_selection_next(&selection))
+		number = (int64_t)cairn_row_take_number(&selection.row);
+	return cairn_selection_end(&selection, NULL) ? number : 0;
+}
+
+/* Whether the clock of the store confirms NOW, this machine's. */
+static bool store_confirms(struct cairn_store *store, int64_t now)
+{
+	char statement[100], span[24];
+	snprintf(statement, sizeof statement, "SELECT %s", store->engine->clock);
+	int64_t seconds = ask_number(store, statement), ahead = now - seconds * CAIRN_SECOND_NS;
+	if (seconds > 0 && ahead > CAIRN_DAY_NS)
+		snprintf(store->removal, sizeof store->removal,
+			 "old snapshots stay in the store, since the clock of this machine is %s ahead of the store's",
+			 cairn_text_span(ahead, span));
+	return ahead <= CAIRN_DAY_NS;
+}
+
+/* Removes the rows of before OLDEST: whole days, so that no snapshot loses its base, and then the frames, stacks and processes that no
+ * remaining snapshot can refer to. */
+static bool forget_before(struct cairn_store *store, int64_t oldest)
+{
 	/* A clock may be a day ahead (cmd/collect/load.c). */
 	int64_t unused = oldest - CAIRN_STORE_WEEK_NS - CAIRN_DAY_NS;
 	bool good = true;
-	store->tried_ns = now;
+	char statement[100], date[24];
+	snprintf(statement, sizeof statement, "SELECT count(*) FROM snapshots%s WHERE time_ns < %lld", store->engine->latest,
+		 (long long)oldest);
+	int64_t before = ask_number(store, statement);
 	for (size_t i = CAIRN_TABLES; good && i-- > 0;)
 		good = store->engine->forget(store->connection, &cairn_tables[i], cairn_tables[i].by_day ? oldest : unused, NULL);
-	if (!good)
+	cairn_written_free(&store->written); /* its rows may be among those removed */
+	int64_t removed = before > 0 ? before - ask_number(store, statement) : 0; /* also where it failed halfway */
+	if (removed > 0)
+		snprintf(store->removal, sizeof store->removal,
+			 "%lld snapshot%s of before %.10s %s removed from the store (--keep-days %llu)", (long long)removed,
+			 removed == 1 ? "" : "s", cairn_text_utc(oldest, date), removed == 1 ? "was" : "were",
+			 (unsigned long long)store->keep_days);
+	return good;
+}
+
+/* Removes old rows once a day, by the program that comes first. If that fails, it is tried again after an hour.
+ *
+ * The clock of this machine decides which rows of all machines are too old; far ahead, it would empty the store. So it must be confirmed,
+ * to the day by which clocks may differ (cmd/collect/load.c): by NEWEST, the time of the newest snapshot just put, and by the clock of the
+ * store. Thus senders do not move the limit, and cannot keep it from moving as long as one of them has the right time. */
+static void forget_old(struct cairn_store *store, int64_t newest)
+{
+	const int64_t now = cairn_clock_wall_ns(), clock = cairn_clock_ns();
+	int64_t oldest = store->keep_days < (uint64_t)(now / CAIRN_DAY_NS) ? now - (int64_t)store->keep_days * CAIRN_DAY_NS : 0;
+	oldest -= oldest % CAIRN_DAY_NS;
+	if (!store->keep_days || oldest == store->forgotten_ns || newest < now - CAIRN_DAY_NS || clock < store->retry_ns)
+		return;
+	store->retry_ns = clock + CAIRN_HOUR_NS;
+	if (!store_confirms(store, now) || !forget_before(store, oldest))
 		return;
 	struct cairn_buffer rows = cairn_buffer(1 << 12);
 	cairn_row_number(&rows, setting_forgotten);
@@ -389,14 +441,32 @@ void cairn_store_select(struct cairn_store *store, struct cairn_store_rows *rows
 		store->engine->pack(rows->lacking);
 }
 
+/* The time of the newest snapshot in ROWS; 0 if there is none. */
+static int64_t newest_of(const struct cairn_store_rows *rows)
+{
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows->tables[CAIRN_TABLE_SNAPSHOTS]));
+	int64_t newest = 0;
+	while (cairn_cursor_left(&cursor)) {
+		struct cairn_snapshot_row row = cairn_snapshot_row_take(&cursor);
+		newest = row.time_ns > newest ? row.time_ns : newest;
+	}
+	return newest;
+}
+
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
 	bool good = store->engine->insert(store->connection, rows->lacking, error);
+	store->removal[0] = 0;
 	if (good)
-		forget_old(store);
+		forget_old(store, newest_of(rows));
 	else
 		cairn_written_free(&store->written);
 	return good;
+}
+
+const char *cairn_store_removal(const struct cairn_store *store)
+{
+	return store->removal[0] ? store->removal : NULL;
 }
 
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error)

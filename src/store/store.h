@@ -28,8 +28,8 @@ struct cairn_store *cairn_store_create(const char *name, struct cairn_error *err
 void cairn_store_close(struct cairn_store *store);
 
 /* Creates missing tables and migrates those of an earlier version; on ClickHouse with CLUSTER, replicated and distributed over that
- * cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on whenever rows are put, or never if it is 0; NULL keeps
- * the setting. */
+ * cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on when rows of the last day are put, or never if it is 0;
+ * NULL keeps the setting. */
 bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error);
 
 /* Checks that the tables exist and have the version that this program needs. */
@@ -48,6 +48,10 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 
 /* Puts COUNT snapshots. If it fails, all of them may be put again: nothing is counted twice. */
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error);
+
+/* A sentence about what the last cairn_store_put or cairn_store_put_rows removed as too old, or why it did not; NULL if there is nothing
+ * to say. Owned by STORE. */
+const char *cairn_store_removal(const struct cairn_store *store);
 
 /* cairn_store_put in steps, for callers that must know which of them take memory and which wait for the store: cairn_store_prepare makes
  * the rows in memory (none for a snapshot that stores do not accept); cairn_store_look_up asks the store about their processes (waits);

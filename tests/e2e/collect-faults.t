@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What goes wrong in a fleet: two tenants with the same snapshot, clocks that are off, the same again, a full disk, a sender that is killed; and
-# a store that is filled without a collector. Rows are counted each time.
+# What goes wrong in a fleet: two tenants with the same snapshot, clocks that are off, the same again, a store that is away, a full disk, a
+# sender that is killed; and a store that is filled without a collector. Rows are counted each time.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
 need curl python3 redis-server gcc
@@ -78,6 +78,51 @@ ok $? 'which is still there'
 rmdir "$scratch/spool/0000000000000000000.snapshot"
 stop
 
+# A store that is away: arrivals do not shorten the pauses between attempts, and nobody is told to make tables.
+# attempts_within MILLISECONDS: the most attempts in that time, with pauses of 0.5 s, 1 s, 2 s and so on between them
+attempts_within() {
+	local attempts=1 pause=500 left=$1
+	while [ "$left" -ge "$pause" ]; do left=$((left - pause)) pause=$((pause * 2)) attempts=$((attempts + 1)); done
+	echo "$attempts"
+}
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+away=$(free_port)
+store=clickhouse://127.0.0.1:$away/cairn
+began=$(milliseconds)
+collect
+for round in 1 2 3 4 5 6 7 8; do
+	for file; do send "$file" "away-$round" >"$scratch/code"; done
+done
+wait_for 20 grep -q 'wait on disk' "$scratch/collect.log"
+failures=$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_store_failures_total" { print $2 }')
+most=$(attempts_within $(($(milliseconds) - began)))
+is "$((failures >= 1 && failures <= most))" 1 "the store is away, and 32 snapshots come: $failures attempts of at most $most"
+is "$(grep -c . "$scratch/collect.log"), $(grep -o 'wait on disk:.*' "$scratch/collect.log" | cut -d: -f2-5)" "2,  http://127.0.0.1:$away/: cannot connect" 'which is noted once, with the address and no more'
+stop
+rm -r "$scratch/spool"
+cat >"$scratch/failing.py" <<'P'
+import http.server, sys
+class Failing(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = open(sys.argv[2], 'rb').read()
+        open(sys.argv[3], 'a').write('x')
+        self.send_response(503)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words): pass
+http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Failing).serve_forever()
+P
+python3 "$scratch/failing.py" "$away" "$scratch/failure" "$scratch/requests" &
+children+=($!)
+listens() { curl -s -d x "http://127.0.0.1:$away/" -o "$scratch/answer"; }
+for code in 60 81 516; do
+	echo "Code: $code, e.displayText() = DB::Exception: this or that" >"$scratch/failure"
+	wait_for 20 listens
+	told=$("$cairn" fleet services --store "$store" 2>&1)
+	is "$([[ $told == *'store init'* ]] && echo made) ${told##*: }" "$([ $code = 516 ] || echo made) this or that" "ClickHouse fails with code $code"
+done
+
 # What the spool lets go is on the disk, not only in the kernel's memory: each batch that the store has taken was written through.
 cat >"$scratch/syncs.c" <<'C'
 #define _GNU_SOURCE
@@ -133,7 +178,9 @@ for wait in $(seq 600); do
 	[ "$(curl -s "http://127.0.0.1:$port/metrics" | awk '$1 == "cairn_collect_spool_files" { print $2 }')" = 0 ] && break
 	sleep 0.1
 done
-code=$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=again&host=x")
+for file in "$scratch"/series/*.heap; do
+	code=$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=again&host=x")
+done
 kill $collector
 wait $collector
 echo "$accepted $refused $code"
@@ -145,6 +192,7 @@ S
 	is "$((accepted > 0 && refused > 0 && accepted + refused == 40))" 1 "a full disk: $accepted accepted, $refused refused with 503"
 	is "$(count "SELECT count(*) FROM snapshots WHERE instance IN (SELECT instance FROM processes WHERE service = 'api')")" "$accepted" 'those that were accepted are in the store, and no others'
 	is "$code" 202 'and there is room again'
+	is "$(grep -c 'cannot be written to the spool' "$scratch/full.log") $(grep -c 'can be written to the spool again' "$scratch/full.log")" '1 1' 'both are noted once'
 else
 	skip 'a disk that is full' 'no mounts here'
 fi
@@ -216,4 +264,40 @@ wait_for 60 at_least 4
 kill "$watcher"; wait "$watcher" 2>/dev/null
 is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'watch --store: every dump is in the store, those of before as well'
 like "$("$cairn" fleet top --store "$store" --service kv -n 5 2>"$scratch/notes")" '*malloc*' 'with names'
+
+# A collector that fails, while dumps keep coming.
+rm -rf "$scratch/requests" "$scratch/dumps"
+began=$(milliseconds)
+"$cairn" watch --time 50ms --distance 0 -o "$folder" --push "http://127.0.0.1:$away" "$pid_pushed" >"$scratch/watch.log" 2>&1 &
+watcher=$!
+children+=("$watcher")
+wait_for 60 at_least 20
+kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
+requests=$(stat -c %s "$scratch/requests") most=$(attempts_within $(($(milliseconds) - began)))
+is "$((requests >= 1 && requests <= most))" 1 "20 dumps come while the collector fails: $requests requests of at most $most"
+
+# A small disk, and no limit given: dumps that were sent make room for others.
+like "$(cat "$scratch/watch.log")" '*kept below 1 GiB of dumps, since they are also sent; --keep-bytes sets another limit*' 'dumps that are sent have a limit, and that is told'
+if unshare -rm true 2>/dev/null; then
+	size=$(stat -c %s "$folder"/*.heap | sort -n | head -n 1) room=$((10 * size))
+	store=sqlite:$scratch/room.db
+	"$cairn" store init -q "$store"
+	rm -rf "$scratch/spool"
+	collect
+	cat >"$scratch/narrow.sh" <<'S'
+mount -t tmpfs -o size="$room" none "$folder" || exit 9
+exec "$cairn" watch --time 50ms --distance 0 -o "$folder" --push "$url" "$pid_pushed"
+S
+	export room folder url pid_pushed
+	unshare -rm bash "$scratch/narrow.sh" >"$scratch/watch.log" 2>&1 &
+	watcher=$!
+	children+=("$watcher")
+	accepted() { [ "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_accepted_total" { print $2 }')" -ge "$1" ]; }
+	wait_for 30 accepted 20
+	ok $? 'a disk with room for ten dumps: twenty are sent'
+	kill "$watcher"; wait "$watcher" 2>/dev/null
+	stop
+else
+	skip 'a small disk' 'no mounts here'
+fi
 done_testing

@@ -37,6 +37,7 @@ struct cairn_collector {
 	struct cairn_senders senders;
 	pthread_mutex_t lock;
 	pthread_cond_t arrived; /* a request was queued, or `stop` was set */
+	size_t unwritten; /* bytes of the smallest snapshot that could not be written to the spool; 0 once one as large could */
 	struct cairn_queue snapshots, symbols; /* for the threads of receive.c and symbols.c */
 	atomic_bool stop;
 	_Atomic uint64_t accepted, refused, stored, rejected, ignored, failures;

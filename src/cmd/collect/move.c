@@ -87,7 +87,10 @@ static bool put_rows(struct cairn_collector *collector, struct cairn_store *stor
 	cairn_spool_begin(&collector->spool, names, count);
 	cairn_store_select(store, rows);
 	cairn_spool_pause(&collector->spool);
-	return cairn_store_put_rows(store, rows, error);
+	bool good = cairn_store_put_rows(store, rows, error);
+	if (good && cairn_store_removal(store))
+		cairn_say_note(cairn_store_removal(store));
+	return good;
 }
 
 /* Moves one batch from the spool into STORE. Returns the number of files that are done with, or -1 if the store did not take them. */
@@ -137,6 +140,16 @@ static void wait_for_work(struct cairn_collector *collector, unsigned millisecon
 	pthread_mutex_unlock(&collector->lock);
 }
 
+/* Waits MILLISECONDS, whatever arrives meanwhile, unless the collector is to stop. */
+static void pause_for(struct cairn_collector *collector, unsigned milliseconds)
+{
+	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
+	pthread_mutex_lock(&collector->lock);
+	while (!collector->stop && cairn_condition_wait(&collector->arrived, &collector->lock, until_ns))
+		;
+	pthread_mutex_unlock(&collector->lock);
+}
+
 void *cairn_move_run(void *context)
 {
 	enum { idle_ms = 1000, shortest_ms = 500, longest_ms = 30000 };
@@ -162,7 +175,7 @@ void *cairn_move_run(void *context)
 			pause = pause == 0 ? shortest_ms : pause * 2 < longest_ms ? pause * 2 : longest_ms;
 			cairn_store_close(store);
 			store = NULL;
-			wait_for_work(collector, pause);
+			pause_for(collector, pause);
 		} else {
 			if (pause > 0)
 				cairn_note("the store accepts snapshots again");

@@ -189,13 +189,30 @@ static bool refuse(struct taking *taking, int status, const char *why)
 	return false;
 }
 
-/* Writes a profile to the spool. If it must be refused, answers the request and returns false. */
+/* Writes a profile to the spool. Notes once that this fails, and once that it works again: smaller ones may fit on a full disk. */
+static bool write_profile(struct taking *taking, struct cairn_bytes query, struct cairn_bytes profile)
+{
+	struct cairn_collector *collector = taking->collector;
+	struct cairn_error error;
+	size_t size = query.length + profile.length, least = collector->unwritten;
+	bool good = cairn_spool_write(&collector->spool, query, taking->tenant, profile, &error);
+	if (!good && !least)
+		cairn_note("snapshots are refused, since they cannot be written to the spool: %s", error.text);
+	if (good && least && size >= least)
+		cairn_note("snapshots can be written to the spool again");
+	if (!good)
+		collector->unwritten = least && least < size ? least : size;
+	else if (size >= least)
+		collector->unwritten = 0;
+	return good;
+}
+
+/* Takes a profile into the spool. If it must be refused, answers the request and returns false. */
 static bool take(void *context, struct cairn_bytes query, struct cairn_bytes profile)
 {
 	struct taking *taking = context;
 	struct cairn_collector *collector = taking->collector;
 	enum { profiles_most = 256 };
-	struct cairn_error error;
 	enum cairn_format format = cairn_profile_sniff(profile);
 	if (taking->profiles++ == profiles_most)
 		return refuse(taking, 413, "there are more than 256 profiles in it");
@@ -205,10 +222,8 @@ static bool take(void *context, struct cairn_bytes query, struct cairn_bytes pro
 		return refuse(taking, 400, "the body is no profile that cairn can read");
 	if (!cairn_unpack_fits(profile, collector->unpacked_most))
 		return refuse(taking, 413, "it decompresses to more than this collector takes (--unpacked-bytes)");
-	if (!cairn_spool_write(&collector->spool, query, taking->tenant, profile, &error)) {
-		cairn_say_note(error.text);
+	if (!write_profile(taking, query, profile))
 		return refuse(taking, 503, "it could not be written to disk; try again later");
-	}
 	collector->accepted++;
 	return true;
 }

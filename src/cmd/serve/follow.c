@@ -132,7 +132,6 @@ static void attend(struct cairn_serve_process *process, int pid)
 /* Finds the agent. */
 static bool find(struct cairn_serve_process *process, struct cairn_error *error)
 {
-	const char *token = process->serve->options->agent_token;
 	char number[16];
 	const char *name = process->name;
 	if (process->service && !process->life.pid) {
@@ -145,7 +144,7 @@ static bool find(struct cairn_serve_process *process, struct cairn_error *error)
 		snprintf(number, sizeof number, "%d", process->life.pid);
 		name = number;
 	}
-	bool found = cairn_target_find(&process->target, name, token, error);
+	bool found = cairn_target_find(&process->target, name, NULL, error);
 	process->target.patience_ms = patience_ms;
 	int pid = found ? cairn_target_process(&process->target) : process->target.pid;
 	if (!process->life.pid && pid > 0)

@@ -17,7 +17,7 @@ enum { CAIRN_SERVE_PROCESSES = 256,
        CAIRN_SERVE_CONNECTIONS = 256 };
 
 struct cairn_serve_options {
-	const char *listen, *token, *agent_token, *every, *keep, *idle;
+	const char *listen, *token, *every, *keep, *idle;
 	const char *source_path;
 	const char *store, *tenant;
 	uint64_t memory;

@@ -308,7 +308,7 @@ static bool target_of(struct job *job, struct cairn_target *target, struct cairn
 		snprintf(number, sizeof number, "%d", pid);
 		name = number;
 	}
-	if (!cairn_target_find(target, name, process->serve->options->agent_token, error))
+	if (!cairn_target_find(target, name, NULL, error))
 		return false;
 	target->patience_ms = 60000;
 	return true;
@@ -386,7 +386,7 @@ static bool diagnose(struct job *job, struct cairn_error *error)
 	snprintf(number, sizeof number, "%d", process->pid);
 	cairn_response_start(&job->exchange->response, 200, json_type);
 	const char *name = process->service ? number : process->name;
-	return cairn_doctor_json(name, process->serve->options->agent_token, &job->exchange->response.body, error);
+	return cairn_doctor_json(name, NULL, &job->exchange->response.body, error);
 }
 
 /* Starts an agent in a process if this user is allowed to, as `cairn attach PID` does. */

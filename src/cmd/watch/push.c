@@ -61,6 +61,14 @@ static bool load_dump(struct cairn_push *push, struct cairn_bytes dump, struct c
 	return cairn_loaded_read(loaded, &options, error);
 }
 
+static bool put_snapshot(struct cairn_store *store, const struct cairn_store_snapshot *snapshot, struct cairn_error *error)
+{
+	bool good = cairn_store_put(store, snapshot, 1, error);
+	if (good && cairn_store_removal(store))
+		cairn_say_note(cairn_store_removal(store));
+	return good;
+}
+
 /* Puts DUMP, the file NAME, into the store. */
 static bool store_file(struct cairn_push *push, const char *name, struct cairn_bytes dump, struct cairn_error *error)
 {
@@ -70,7 +78,7 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 	bool good = cairn_store_check(push->store, error);
 	if (good) {
 		if (load_dump(push, dump, &loaded, error))
-			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
+			good = put_snapshot(push->store, &loaded.snapshot, error);
 		else
 			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */
 		cairn_loaded_free(&loaded);
@@ -168,12 +176,13 @@ static void take_off(struct cairn_push *push, const char *name)
 	pthread_mutex_unlock(&push->lock);
 }
 
+/* Waits MILLISECONDS, whatever is queued meanwhile, or until closing begins. */
 static void pause_for(struct cairn_push *push, unsigned milliseconds)
 {
 	int64_t until_ns = cairn_clock_ns() + milliseconds * CAIRN_MILLISECOND_NS;
 	pthread_mutex_lock(&push->lock);
-	if (!push->closing)
-		cairn_condition_wait(&push->changed, &push->lock, until_ns);
+	while (!push->closing && cairn_condition_wait(&push->changed, &push->lock, until_ns))
+		;
 	bool closing = push->closing;
 	pthread_mutex_unlock(&push->lock);
 	if (closing)

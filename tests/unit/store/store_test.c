@@ -62,12 +62,11 @@ static struct cairn_store *open_store(void)
 	return store;
 }
 
-/* Puts a snapshot by a program that has just started. */
-static bool put(const char *service, int64_t time_ns, int pid, bool named)
+/* Puts a snapshot by a program that has STORE open. */
+static bool put_into(struct cairn_store *store, const char *service, int64_t time_ns, int pid, bool named)
 {
 	struct cairn_profile profile;
 	struct cairn_error error = {0};
-	struct cairn_store *store = open_store();
 	make(&profile, time_ns, pid, named);
 	bool good = cairn_store_put(store, &(struct cairn_store_snapshot){.profile = &profile, .service = cairn_bytes_of(service),
 									  .version = cairn_bytes_of("1"), .host = cairn_bytes_of("one")}, 1,
@@ -75,6 +74,14 @@ static bool put(const char *service, int64_t time_ns, int pid, bool named)
 	if (!good)
 		ok(false, "%s", error.text);
 	cairn_profile_free(&profile);
+	return good;
+}
+
+/* Puts a snapshot by a program that has just started. */
+static bool put(const char *service, int64_t time_ns, int pid, bool named)
+{
+	struct cairn_store *store = open_store();
+	bool good = put_into(store, service, time_ns, pid, named);
 	cairn_store_close(store);
 	return good;
 }
@@ -360,6 +367,112 @@ static void test_retention(int64_t now)
 	is_int(all_rows(), 2 + 2 * 3 + 3 + 2, "what is not used any more is gone from every table, and what is used was put again");
 }
 
+/* The rows of the day before the first that is kept. */
+static void add_old(int64_t now)
+{
+	char statement[200];
+	snprintf(statement, sizeof statement, "INSERT INTO snapshots VALUES (77, %lld, 1, 1, 1, 0, 1, 0, 0, '', 0)",
+		 (long long)(now - 11 * day));
+	sql("DELETE FROM snapshots WHERE instance = 77");
+	sql(statement);
+	sql("DELETE FROM settings WHERE setting = 5");
+}
+
+static int64_t old_rows(void)
+{
+	return sql("SELECT count(*) FROM snapshots WHERE instance = 77");
+}
+
+/* A clock that is ahead must not empty the store: neither where the snapshots say another time, nor where the store does. */
+static void test_clocks(int64_t now)
+{
+	struct cairn_store_engine engine = cairn_engine_sqlite;
+	add_old(now);
+	put("late", now - 2 * day, 7, false);
+	is_int(old_rows(), 1, "a clock that is two days ahead of all snapshots removes nothing");
+	struct cairn_store *store = open_store();
+	engine.clock = "CAST(strftime('%s', 'now') AS INTEGER) - 3 * 86400";
+	store->engine = &engine;
+	put_into(store, "new", now, 8, false);
+	is_int(old_rows(), 1, "nor does one that is three days ahead of the store's");
+	like_text(cairn_store_removal(store),
+		  "old snapshots stay in the store, since the clock of this machine is 3.0 days ahead of the store's", "and that is told");
+	engine.clock = "nothing";
+	store->retry_ns = 0;
+	put_into(store, "new", now, 8, false);
+	ok(old_rows() == 1 && !cairn_store_removal(store), "nor does any where the store's is unknown");
+	store->engine = &cairn_engine_sqlite;
+	put_into(store, "new", now, 8, false);
+	is_int(old_rows(), 1, "which is tried again after an hour");
+	store->retry_ns = 0;
+	put_into(store, "late", now - 2 * day, 7, false);
+	is_int(old_rows(), 1, "a sender that is late does not remove");
+	put_into(store, "new", now, 8, false);
+	is_int(old_rows(), 0, "nor keep others from removing");
+	like_text(cairn_store_removal(store), "1 snapshot of before ", "and that is told");
+	put_into(store, "new", now, 8, false);
+	ok(!cairn_store_removal(store), "once");
+	cairn_store_close(store);
+}
+
+/* A running program does not believe that rows are there which were removed, by another program or by itself. */
+static void test_removed(int64_t now)
+{
+	struct cairn_error error = {0};
+	struct cairn_store *store = open_store();
+	put_into(store, "new", now - 3 * second, 9, true);
+	sql("DELETE FROM frames"), sql("DELETE FROM stacks"), sql("DELETE FROM processes");
+	sql("UPDATE settings SET value = value + 1 WHERE setting = 5");
+	ok(cairn_store_check(store, &error) && put_into(store, "new", now - 2 * second, 9, true), "another program removed rows");
+	is_int(sql("SELECT count(*) FROM frames") + sql("SELECT count(*) FROM stacks") + sql("SELECT count(*) FROM processes"), 3 + 2 + 1,
+	       "those in use were put again");
+	put_into(store, "new", now - second, 9, true);
+	sql("UPDATE frames SET used_ns = 0"), sql("UPDATE stacks SET used_ns = 0");
+	store->retry_ns = store->forgotten_ns = 0;
+	put_into(store, "new", now, 9, true);
+	is_int(sql("SELECT count(*) FROM frames") + sql("SELECT count(*) FROM stacks"), 0, "this one removes them");
+	put_into(store, "new", now + second, 9, true);
+	is_int(sql("SELECT count(*) FROM frames") + sql("SELECT count(*) FROM stacks"), 3 + 2, "and puts those in use again");
+	cairn_store_close(store);
+}
+
+/* Rows of one call are one transaction: all of them or none, and one sync of the disk. */
+static void test_rows(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_buffer rows = cairn_buffer(1 << 10);
+	for (uint64_t stack = 5; stack < 8; stack++) {
+		cairn_row_number(&rows, stack);
+		cairn_row_list(&rows, &stack, 1);
+		cairn_row_number(&rows, 0);
+	}
+	struct cairn_bytes all = cairn_buffer_bytes(&rows), cut = {all.data, all.length - 1};
+	const struct cairn_table *table = &cairn_tables[CAIRN_TABLE_STACKS];
+	ok(!cairn_engine_sqlite.insert_into(raw, table, cut, &error), "rows of which the last is cut");
+	is_int(sql("SELECT count(*) FROM stacks WHERE stack < 8"), 0, "none of them is put");
+	ok(cairn_engine_sqlite.insert_into(raw, table, all, &error), "whole rows");
+	is_int(sql("SELECT count(*) FROM stacks WHERE stack < 8"), 3, "all of them are put");
+	sql("DELETE FROM stacks WHERE stack < 8");
+	cairn_buffer_free(&rows);
+}
+
+/* What the store says when it cannot be used: how to make its tables, and only where they are missing. */
+static void test_check(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_store *store = open_store();
+	sql("PRAGMA legacy_alter_table = ON");
+	sql("ALTER TABLE settings RENAME TO hidden");
+	ok(!cairn_store_check(store, &error), "without tables");
+	like_text(error.text, "'cairn store init STORE' makes its tables: the store's SQLite says: no such table",
+		  "it says how to make them");
+	sql("ALTER TABLE hidden RENAME TO settings");
+	sql("ALTER TABLE settings RENAME COLUMN value TO worth");
+	ok(!cairn_store_check(store, &error) && !strstr(error.text, "store init"), "with others it does not: %s", error.text);
+	sql("ALTER TABLE settings RENAME COLUMN worth TO value");
+	cairn_store_close(store);
+}
+
 int main(void)
 {
 	struct cairn_error error = {0};
@@ -382,6 +495,10 @@ int main(void)
 	test_few_points(now);
 	test_long_texts();
 	test_retention(now);
+	test_clocks(now);
+	test_removed(now);
+	test_rows();
+	test_check();
 	cairn_engine_sqlite.close(raw);
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const endings[] = {"", "-wal", "-shm"};
