@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/source.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -412,22 +413,25 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	cairn_symbolize_report_free(report);
 }
 
-/* The PIDs in NAMES with all their descendants; other names are kept unchanged. */
+/* The PIDs in NAMES with all their descendants; other names are kept unchanged. free() the list; its names are in ARENA. */
 static char **list_trees(struct cairn_arena *arena, int *count, char **names)
 {
-	enum { most = 512 };
-	static int pids[most];
-	char **all = cairn_arena_alloc(arena, sizeof *all * (most + (size_t)*count));
-	size_t total = 0, without, silent = 0;
+	char **all = NULL;
+	size_t total = 0, capacity = 0, silent = 0;
 	for (int i = 0; i < *count; i++) {
-		bool number = names[i][0] && strspn(names[i], "0123456789") == strlen(names[i]) && cairn_target_is(names[i]);
-		size_t found = number ? cairn_target_tree(atoi(names[i]), pids, most - total, &without) : 0;
-		for (size_t k = 0; k < found; k++)
+		int *pids = NULL, root = cairn_target_is(names[i]) ? cairn_target_pid(names[i]) : 0;
+		size_t without = 0, found = root ? cairn_target_tree(root, &pids, &without) : 0;
+		for (size_t k = 0; k < found; k++) {
+			cairn_array_room(all, total, capacity);
 			all[total++] = cairn_arena_format(arena, "%d", pids[k]);
-		if (found == 0) /* which is said when it is read */
+		}
+		if (found == 0) { /* which is said when it is read */
+			cairn_array_room(all, total, capacity);
 			all[total++] = names[i];
-		else
+		} else {
 			silent += without;
+		}
+		free(pids);
 	}
 	if (silent > 0)
 		cairn_note("%zu process%s of the tree %s been sampled since the fork and %s left out", silent, silent == 1 ? "" : "es",
@@ -442,12 +446,13 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	struct cairn_dump_files list = {0};
 	cairn_profile_init(profile);
 	static char dash[] = "-", *standard_input[] = {dash};
+	char **trees = NULL;
 	if (count == 0 && options->reads_standard_input && !isatty(STDIN_FILENO)) {
 		count = 1;
 		names = standard_input;
 	}
 	if (options->tree)
-		names = list_trees(&list.arena, &count, names);
+		names = trees = list_trees(&list.arena, &count, names);
 	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
 		    cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
@@ -469,5 +474,6 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	for (size_t i = 0; i < profile->warning_count; i++)
 		cairn_say_note(cairn_profile_string(profile, profile->warnings[i]));
 	cairn_files_free(&list);
+	free(trees);
 	return good;
 }
