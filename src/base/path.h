@@ -20,6 +20,16 @@ static inline struct cairn_bytes cairn_path_base(struct cairn_bytes path)
 	return folder < path.length ? cairn_bytes_skip(path, folder) : path;
 }
 
+/* The name of the program in a COMMAND line, up to a blank or colon and without its folder. It may be the name of a link to the program,
+ * or one that the process gave itself ("nginx: master process"). Borrows. */
+static inline struct cairn_bytes cairn_path_program(struct cairn_bytes command)
+{
+	size_t length = 0;
+	while (length < command.length && command.data[length] != ' ' && command.data[length] != ':')
+		length++;
+	return cairn_path_base((struct cairn_bytes){command.data, length});
+}
+
 /* The length of the folder in PATH with its slash; 0 where there is none. What follows is the last part, which may be empty. */
 static inline size_t cairn_path_folder(const char *path)
 {

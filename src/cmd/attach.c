@@ -449,13 +449,6 @@ static int usage(const char *text)
 	return CAIRN_EXIT_USAGE;
 }
 
-static int pid_of(const char *name)
-{
-	struct cairn_bytes text = cairn_bytes_of(name);
-	uint64_t number;
-	return cairn_text_decimal(&text, &number) && text.length == 0 && number > 0 && number < 1 << 30 ? (int)number : 0;
-}
-
 static int run_attach(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
@@ -463,7 +456,7 @@ static int run_attach(const void *values, int count, char **operands)
 	struct cairn_error error;
 	if (count != 1)
 		return cairn_say_not_one(count, "PID", "cairn attach [options] PID");
-	if (!pid_of(operands[0])) {
+	if (!cairn_target_pid(operands[0])) {
 		cairn_fail_usage(&error, "%s: not a PID; 'pgrep NAME' prints the PID of a program", operands[0]);
 		return cairn_say_failure(&error);
 	}
@@ -471,7 +464,7 @@ static int run_attach(const void *values, int count, char **operands)
 	if (!cairn_program_settings_are_good(&settings, &error))
 		return usage(error.text);
 	static struct work work;
-	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered};
+	work = (struct work){.pid = cairn_target_pid(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered};
 	if (options->waiting)
 		work.filtered |= cairn_attach_filters_are_inherited(work.pid);
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {

@@ -1,6 +1,7 @@
 /* control.c - `cairn status`, `activate`, `deactivate`, `reset`, `gdump`, `dump`, `cpu` and `stats`: each sends a command to one agent.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
@@ -173,25 +174,9 @@ static int run_gdump(const void *values, int count, char **operands)
 	return CAIRN_EXIT_DONE;
 }
 
-/* The program's file name in a command line: the first word, up to a blank or colon, after its last slash. */
-static struct cairn_bytes program_name(struct cairn_bytes command)
-{
-	enum { longest = 80 };
-	size_t length = 0, start = 0;
-	for (; length < command.length && command.data[length] != ' '; length++)
-		if (command.data[length] == '/')
-			start = length + 1;
-	struct cairn_bytes name = {command.data + start, length - start};
-	const char *colon = name.length ? memchr(name.data, ':', name.length) : NULL;
-	if (colon)
-		name.length = (size_t)(colon - name.data);
-	name.length = name.length < longest ? name.length : longest;
-	return name;
-}
-
 /* The facts that a file name states about the profile. */
 struct facts {
-	char program[88], pid[24], host[72], live[24];
+	char program[81], pid[24], host[72], live[24];
 	time_t taken;
 	const char *ending;
 };
@@ -213,7 +198,7 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 		memmove(facts->host, strrchr(facts->host, '@') + 1, strlen(strrchr(facts->host, '@')));
 	if (good && profile.process)
 		put_name(facts->program, sizeof facts->program,
-			 program_name(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
+			 cairn_path_program(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
 	if (good && profile.process_id)
 		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
 	if (good && profile.time_ns > 0)
@@ -234,7 +219,7 @@ static void make_name(struct cairn_bytes dump, bool is_cpu, const char *url, cha
 	struct facts facts = {.taken = time(NULL), .ending = is_cpu ? "cpu" : "heap"};
 	if (cairn_trailer_read(dump, &trailer) && trailer.command.length) {
 		facts.taken = trailer.time_ns ? (time_t)(trailer.time_ns / CAIRN_SECOND_NS) : facts.taken;
-		put_name(facts.program, sizeof facts.program, program_name(trailer.command));
+		put_name(facts.program, sizeof facts.program, cairn_path_program(trailer.command));
 		put_name(facts.host, sizeof facts.host, trailer.host);
 		snprintf(facts.pid, sizeof facts.pid, "%d", trailer.pid);
 		if (!is_cpu)

@@ -54,6 +54,7 @@ static void find_programs(struct cairn_dump_files *list)
 		if (trailer.service.length > 0) /* what it calls itself */
 			name = trailer.service;
 		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
+		list->items[i].started = cairn_bytes_of(cairn_arena_text(&list->arena, cairn_path_program(trailer.command)));
 		cairn_file_close(&file);
 	}
 }
@@ -221,7 +222,8 @@ bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, s
 	list_services(list, services, sizeof services);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct cairn_dump_file *file = &list->items[i];
-		if (cairn_bytes_equal(file->program, wanted) || cairn_bytes_equal(file->prefix, wanted))
+		if (cairn_bytes_equal(file->program, wanted) || cairn_bytes_equal(file->started, wanted) ||
+		    cairn_bytes_equal(file->prefix, wanted))
 			list->items[kept++] = *file;
 	}
 	if (kept == 0)

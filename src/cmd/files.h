@@ -14,7 +14,8 @@ struct cairn_dump_file {
 	struct cairn_dump_name name;
 	bool named; /* NAME is filled: the file has a name as jemalloc gives its dumps */
 	struct cairn_bytes prefix;  /* of its name, without folders; empty if it is named otherwise */
-	struct cairn_bytes program; /* by the name of its file; empty if unknown */
+	struct cairn_bytes program; /* the name that it publishes, else that of its file; empty if unknown */
+	struct cairn_bytes started; /* the name that the program was started by, as that of a link to it; empty if unknown */
 };
 
 /* All zeroes is an empty list. */
@@ -29,8 +30,8 @@ struct cairn_dump_files {
  * with a message about the first that cannot be read, or if there is none. */
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
 
-/* Keeps only the dumps of service NAME in LIST: those of a program of that name, or of files with that prefix; all if NAME is NULL. If
- * there are none, fails with a message that lists the services. */
+/* Keeps only the dumps of service NAME in LIST: those of a program of that name or started by it, or of files with that prefix; all
+ * if NAME is NULL. If there are none, fails with a message that lists the services. */
 bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, struct cairn_error *error);
 
 /* When the dump at PATH was taken, in nanoseconds since 1970: from its trailer, else from its name, else MODIFIED_NS. */

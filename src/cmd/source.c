@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/source.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -190,6 +191,30 @@ bool cairn_source_check(const struct cairn_source_options *options, struct cairn
 	return read_options(options, &reading, error);
 }
 
+/* Fails if PROFILE, which was read from NAME, does not have what OPTIONS ask for. */
+static bool check_asked(const struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
+			struct cairn_error *error)
+{
+	const struct {
+		bool asked, there;
+		const char *missing, *option, *where;
+	} needs[] = {
+		{options->older || options->younger, profile->has_ages, "when its objects were allocated", "--older and --younger need",
+		 ""},
+		{options->peak, profile->at_peak, "what was live at the highest point", "--peak needs", ""},
+		{options->slack, profile->as_slack, "how much of its objects was requested", "--slack needs", ""},
+		{options->fragmentation, profile->has_slabs, "how full the slabs of its objects are", "--fragmentation needs",
+		 " on jemalloc 5.2 and later"},
+		{options->mappings != NULL, profile->has_mapped, "what the service mapped itself", "--mappings needs",
+		 ", where the allocator is a library,"},
+	};
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+		if (needs[i].asked && !needs[i].there)
+			return cairn_fail(error, "%s does not say %s, which %s; dumps of Cairn's own engine%s do (engine:cairn)", name,
+					  needs[i].missing, needs[i].option, needs[i].where);
+	return true;
+}
+
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
@@ -200,34 +225,7 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
 		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
 					    : read_file(profile, name, &reading, error);
-	if (good && !profile->has_ages && (options->older || options->younger))
-		good = cairn_fail(error,
-				  "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
-				  "engine do (engine:cairn)",
-				  name);
-	if (good && !profile->at_peak && options->peak)
-		good = cairn_fail(error,
-				  "%s does not say what was live at the highest point, which --peak needs; dumps of Cairn's own engine do "
-				  "(engine:cairn)",
-				  name);
-	if (good && !profile->as_slack && options->slack)
-		good = cairn_fail(
-			error,
-			"%s does not say how much of its objects was requested, which --slack needs; dumps of Cairn's own engine do "
-			"(engine:cairn)",
-			name);
-	if (good && options->fragmentation && !profile->has_slabs)
-		good = cairn_fail(
-			error,
-			"%s does not say how full the slabs of its objects are, which --fragmentation needs; dumps of Cairn's own "
-			"engine on jemalloc 5.2 and later do (engine:cairn)",
-			name);
-	if (good && options->mappings && !profile->has_mapped)
-		good = cairn_fail(error,
-				  "%s has no mappings by the service itself; dumps of Cairn's own engine list them (engine:cairn), where "
-				  "the allocator "
-				  "is a library",
-				  name);
+	good = good && check_asked(profile, name, options, error);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
 	/* Modules are identified by build-id, so that profiles of different runs can be combined, and others can symbolize what is
@@ -267,12 +265,14 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 	return good;
 }
 
+/* CHOSEN receives the source that is shown; NULL if several are added up. */
 static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_files *list,
-			const struct cairn_source_options *options, struct cairn_error *error)
+			const struct cairn_source_options *options, const char **chosen, struct cairn_error *error)
 {
 	bool several = (options->sum || options->tree) && list->count > 1;
+	*chosen = several ? NULL : cairn_files_newest(list, true)->path;
 	if (!several && !options->base.count)
-		return cairn_source_read(profile, cairn_files_newest(list, true)->path, options, error);
+		return cairn_source_read(profile, *chosen, options, error);
 	struct cairn_combine combine;
 	struct cairn_origin now = {0}, base = {0};
 	cairn_profile_init(profile);
@@ -282,7 +282,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 		for (size_t i = 0; good && i < list->count; i++)
 			good = add_one(&combine, list->items[i].path, 1, options, &now, error);
 	else
-		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, &now, error);
+		good = add_one(&combine, *chosen, 1, options, &now, error);
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
 	/* Two dumps of one process contain the same samples. */
@@ -308,16 +308,19 @@ static void subtract_column(struct cairn_profile *profile)
 		cairn_profile_subtract(profile, i, after, cairn_profile_values(profile, i)[before]);
 }
 
-bool cairn_source_fail_empty(const struct cairn_profile *profile, int count, char **names, struct cairn_error *error)
+bool cairn_source_fail_empty(const struct cairn_profile *profile, const char *source, struct cairn_error *error)
 {
 	char period[24];
-	bool heap = profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1, one = count == 1 && strcmp(names[0], "-") != 0;
+	bool heap = profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1;
+	struct stat status;
+	bool folder = source && stat(source, &status) == 0 && S_ISDIR(status.st_mode); /* which doctor does not take */
+	bool one = source && strcmp(source, "-") != 0 && !cairn_store_is(source) && !folder;
 	if (heap)
 		return cairn_fail(
 			error,
 			"the profile has no samples: sampling may have been off, or less was allocated than the sampling period of "
 			"%s%s%.200s%s",
-			cairn_text_human(profile->period, period), one ? "; 'cairn doctor " : "", one ? names[0] : "",
+			cairn_text_human(profile->period, period), one ? "; 'cairn doctor " : "", one ? source : "",
 			one ? "' explains why" : "");
 	if (profile->kind == CAIRN_PROFILE_CPU)
 		return cairn_fail(error, "the profile has no samples: the process used almost no CPU time while it was sampled");
@@ -411,22 +414,25 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	cairn_symbolize_report_free(report);
 }
 
-/* The PIDs in NAMES with all their descendants; other names are kept unchanged. */
+/* The PIDs in NAMES with all their descendants; other names are kept unchanged. free() the list; its names are in ARENA. */
 static char **list_trees(struct cairn_arena *arena, int *count, char **names)
 {
-	enum { most = 512 };
-	static int pids[most];
-	char **all = cairn_arena_alloc(arena, sizeof *all * (most + (size_t)*count));
-	size_t total = 0, without, silent = 0;
+	char **all = NULL;
+	size_t total = 0, capacity = 0, silent = 0;
 	for (int i = 0; i < *count; i++) {
-		bool number = names[i][0] && strspn(names[i], "0123456789") == strlen(names[i]) && cairn_target_is(names[i]);
-		size_t found = number ? cairn_target_tree(atoi(names[i]), pids, most - total, &without) : 0;
-		for (size_t k = 0; k < found; k++)
+		int *pids = NULL, root = cairn_target_is(names[i]) ? cairn_target_pid(names[i]) : 0;
+		size_t without = 0, found = root ? cairn_target_tree(root, &pids, &without) : 0;
+		for (size_t k = 0; k < found; k++) {
+			cairn_array_room(all, total, capacity);
 			all[total++] = cairn_arena_format(arena, "%d", pids[k]);
-		if (found == 0) /* which is said when it is read */
+		}
+		if (found == 0) { /* which is said when it is read */
+			cairn_array_room(all, total, capacity);
 			all[total++] = names[i];
-		else
+		} else {
 			silent += without;
+		}
+		free(pids);
 	}
 	if (silent > 0)
 		cairn_note("%zu process%s of the tree %s been sampled since the fork and %s left out", silent, silent == 1 ? "" : "es",
@@ -441,24 +447,26 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	struct cairn_dump_files list = {.listed_before = options->listed_before};
 	cairn_profile_init(profile);
 	static char dash[] = "-", *standard_input[] = {dash};
+	char **trees = NULL;
+	const char *chosen = NULL;
 	if (count == 0 && options->reads_standard_input && !isatty(STDIN_FILENO)) {
 		count = 1;
 		names = standard_input;
 	}
 	if (options->tree)
-		names = list_trees(&list.arena, &count, names);
+		names = trees = list_trees(&list.arena, &count, names);
 	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
 		    cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
 		good = cairn_fail_usage(error, "--normalize needs --base");
 	if (good) {
 		cairn_profile_free(profile);
-		good = read_chosen(profile, &list, options, error);
+		good = read_chosen(profile, &list, options, &chosen, error);
 	}
 	if (good && options->columns_compare && !profile->base)
 		subtract_column(profile);
 	if (good && profile->sample_count == 0) {
-		cairn_source_fail_empty(profile, count, names, error);
+		cairn_source_fail_empty(profile, chosen, error);
 		good = options->may_be_empty;
 		if (good)
 			cairn_say_note(error->text);
@@ -468,5 +476,6 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	for (size_t i = 0; i < profile->warning_count; i++)
 		cairn_say_note(cairn_profile_string(profile, profile->warnings[i]));
 	cairn_files_free(&list);
+	free(trees);
 	return good;
 }

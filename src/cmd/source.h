@@ -68,8 +68,8 @@ bool cairn_source_check(const struct cairn_source_options *options, struct cairn
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 
-/* Fails with why PROFILE of the sources NAMES has no samples. */
-bool cairn_source_fail_empty(const struct cairn_profile *profile, int count, char **names, struct cairn_error *error);
+/* Fails with why PROFILE has no samples. SOURCE is where it was read from; NULL if that is several. */
+bool cairn_source_fail_empty(const struct cairn_profile *profile, const char *source, struct cairn_error *error);
 
 /* Reads one file or live process into PROFILE, which it initialises and the caller frees in either case; without names. Any thread may
  * call it. */

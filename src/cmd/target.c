@@ -3,6 +3,7 @@
 #include "cmd/target.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/path.h"
@@ -22,6 +23,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -59,9 +61,11 @@ static bool is_url(const char *name)
 	return cairn_target_has_port(name) && stat(name, &status) != 0;
 }
 
-static bool is_number(const char *name)
+int cairn_target_pid(const char *name)
 {
-	return name[0] && strlen(name) < 10 && strspn(name, "0123456789") == strlen(name);
+	struct cairn_bytes text = cairn_bytes_of(name);
+	uint64_t number;
+	return cairn_text_decimal(&text, &number) && text.length == 0 && number <= INT_MAX ? (int)number : 0;
 }
 
 static bool is_socket(const char *name)
@@ -73,7 +77,7 @@ static bool is_socket(const char *name)
 bool cairn_target_is(const char *name)
 {
 	struct stat status;
-	return is_url(name) || is_socket(name) || (is_number(name) && stat(name, &status) != 0);
+	return is_url(name) || is_socket(name) || (cairn_target_pid(name) > 0 && stat(name, &status) != 0);
 }
 
 static bool read_proc(int pid, const char *name, struct cairn_file *file)
@@ -306,9 +310,9 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		target->forbidden = true;
 		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
-	if (!is_number(name))
+	target->pid = cairn_target_pid(name);
+	if (!target->pid)
 		return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
-	target->pid = atoi(name);
 	return find_process(target, error);
 }
 
@@ -335,19 +339,24 @@ static bool has_threads(int pid)
 	return stat(path, &status) == 0 && status.st_nlink > 3;
 }
 
-size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
+size_t cairn_target_tree(int root, int **pids, size_t *without)
 {
-	enum { tree_most = 4096 };
-	static int all[tree_most];
-	size_t total = cairn_tree_list(root, NULL, all, tree_most), count = 0, silent = 0;
-	for (size_t i = 0; i < total && count < most; i++) {
+	enum { at_first = 4096 };
+	int *all = NULL;
+	size_t capacity = 0, total, count = 0, silent = 0;
+	do {
+		all = cairn_array_reserve(all, &capacity, capacity ? capacity + 1 : at_first, sizeof *all);
+		total = cairn_tree_list(root, NULL, all, capacity);
+	} while (total == capacity);
+	for (size_t i = 0; i < total; i++) {
 		struct cairn_target target = {.pid = all[i]};
 		struct cairn_error error;
-		if (has_threads(all[i]) && find_process(&target, &error))
-			pids[count++] = all[i];
+		if (has_threads(target.pid) && find_process(&target, &error))
+			all[count++] = target.pid;
 		else if (without)
-			silent += cairn_target_has_loaded(all[i]);
+			silent += cairn_target_has_loaded(target.pid);
 	}
+	*pids = all;
 	if (without)
 		*without = silent;
 	return count;

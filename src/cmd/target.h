@@ -36,6 +36,9 @@ const char *cairn_target_host(const char *url);
 /* Whether NAME looks like a target rather than a file: http:// or https://, a socket, or HOST:PORT or digits that are no file. */
 bool cairn_target_is(const char *name);
 
+/* The PID that NAME is; 0 if it is none. */
+int cairn_target_pid(const char *name);
+
 /* Finds it. The message of a failure says what to do. TOKEN may be NULL; then $CAIRN_TOKEN is taken. */
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
 
@@ -43,9 +46,10 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
  * system lets us. */
 bool cairn_target_find_or_start(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
 
-/* Puts the PIDs of all processes with an agent that are ROOT or descend from it into PIDS, at most MOST, and returns how many those are.
- * WITHOUT, which may be NULL, receives how many have loaded the agent and do not run it: forked children that were not sampled yet. */
-size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without);
+/* Lists the PIDs of all processes with an agent that are ROOT or descend from it in *PIDS, which the caller frees, and returns how many
+ * those are. WITHOUT, which may be NULL, receives how many have loaded the agent and do not run it: forked children that were not sampled
+ * yet. */
+size_t cairn_target_tree(int root, int **pids, size_t *without);
 
 /* Whether process PID has loaded the agent, which may not run in it; false where we may not look. */
 bool cairn_target_has_loaded(int pid);

@@ -148,6 +148,8 @@ struct loop {
 	size_t named;          /* those named by the user; the rest is room for descendants */
 	int64_t trees_ns;      /* when to look for more of those; INT64_MAX for never */
 	char numbers[tree_most][12]; /* the names of descendants */
+	bool is_full;          /* there was no room for one, */
+	bool told_full;        /* and the user knows */
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
 	unsigned jobs;         /* under way */
 	bool stop;
@@ -403,18 +405,28 @@ static struct cairn_watched *room_for(struct loop *loop, int pid, int64_t now)
 		if (!kept && !room)
 			room = watched;
 	}
+	loop->is_full = loop->is_full || !room;
 	return room;
+}
+
+/* Says once that there are more processes than are watched. */
+static void tell_full(struct loop *loop)
+{
+	if (!loop->is_full || loop->told_full)
+		return;
+	loop->told_full = true;
+	cairn_note("there are more than %d descendants with an agent; the others are watched when some of these have ended", tree_most);
 }
 
 /* Begins to watch the processes of the trees that have an agent by now. */
 static void look_for_more(struct loop *loop, int64_t now)
 {
-	static int pids[tree_most];
 	for (size_t i = 0; i < loop->named; i++) {
 		const struct cairn_watched *root = &loop->items[i];
+		int *pids;
 		if (!root->running || !root->life.pid)
 			continue;
-		size_t count = cairn_target_tree(root->life.pid, pids, tree_most, NULL);
+		size_t count = cairn_target_tree(root->life.pid, &pids, NULL);
 		for (size_t k = 0; k < count; k++) {
 			struct cairn_watched *room = room_for(loop, pids[k], now);
 			struct cairn_error error;
@@ -427,7 +439,9 @@ static void look_for_more(struct loop *loop, int64_t now)
 			}
 			room->done = !begin(loop, room, pids[k], &error);
 		}
+		free(pids);
 	}
+	tell_full(loop);
 	int64_t took = cairn_clock_ns() - now;
 	loop->trees_ns = now + took + (took * tree_share > service_pause_ns ? took * tree_share : service_pause_ns);
 }
@@ -544,12 +558,13 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 {
 	struct cairn_target target = {0};
 	struct cairn_error error;
-	bool number = operand[0] && strlen(operand) < 10 && strspn(operand, "0123456789") == strlen(operand);
+	int pid = cairn_target_pid(operand);
 	watched->name = operand;
-	bool good = number || cairn_target_find(&target, operand, loop->watch.token, &error);
-	int pid = number ? atoi(operand) : good ? cairn_target_process(&target) : 0;
+	bool good = pid || cairn_target_find(&target, operand, loop->watch.token, &error);
+	if (good && !pid)
+		pid = cairn_target_process(&target);
 	if (good && !target.url && pid <= 0)
-		good = cairn_fail(&error, number ? "no process %s" : "%s: nobody answers there", operand);
+		good = cairn_fail(&error, "%s: nobody answers there", operand);
 	if (good && begin(loop, watched, pid, &error))
 		return;
 	cairn_say_error(error.text);
@@ -637,7 +652,7 @@ static int watch_all(struct loop *loop, int64_t duration_ns, int count, char **o
 static bool check_operands(int count, char **operands, struct cairn_error *error)
 {
 	for (int i = 0; i < count; i++)
-		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && operands[i][strspn(operands[i], "0123456789")])
+		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && !cairn_target_pid(operands[i]))
 			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME",
 					  operands[i]);
 	return true;

@@ -13,8 +13,8 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/text.h"
-#include "dump/trailer.h"
 #include "profile/maps.h"
+#include "profile/origin.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -226,7 +226,8 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 	profile->period_type = profile->value_types[1];
 	read_records(profile, &words);
 	struct cairn_trailer trailer;
-	uint64_t period_ns = cairn_trailer_read(data, &trailer) ? cairn_trailer_number(&trailer, "cpu.period") : 0;
+	bool has_trailer = cairn_trailer_read(data, &trailer);
+	uint64_t period_ns = has_trailer ? cairn_trailer_number(&trailer, "cpu.period") : 0;
 	if (period_ns) {
 		correct_period(profile, period_ns);
 		label_threads(profile, &trailer);
@@ -236,5 +237,7 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 		drop_repeated_leaves(profile);
 	}
 	cairn_maps_apply(profile, cairn_bytes_skip(data, cairn_cursor_offset(&words.in)), reader->name);
+	if (has_trailer)
+		cairn_profile_take_build_ids(profile, &trailer);
 	return true;
 }

@@ -11,44 +11,37 @@
 /* The agent writes 512 at most; each of them is compared with those before it. */
 enum { most_unloaded = 4096 };
 
-static void take_build_id(struct cairn_profile *profile, const struct cairn_trailer_module *from)
-{
-	uint32_t path = cairn_strings_find(&profile->strings, from->path);
-	if (path == CAIRN_NONE || path == 0 || from->build_id.length == 0)
-		return;
-	uint32_t module = cairn_profile_add_module(profile, path, 0);
-	if (!profile->modules[module].build_id)
-		profile->modules[module].build_id = cairn_strings_add(&profile->strings, from->build_id);
-}
-
-/* The ranges of a dump's own map by their start. The limit of each is the highest of it and all before it, so that one look says whether
- * any of these reaches an address. */
-struct ranges {
-	struct cairn_mapping *items;
-	size_t count;
+/* Addresses in the process; BUILD_ID says what was there, and is 0 if that does not matter. */
+struct range {
+	uint64_t start, limit;
+	uint32_t build_id;
 };
+
+struct ranges {
+	struct range *items;
+	size_t count, capacity;
+};
+
+static void add_range(struct ranges *ranges, uint64_t start, uint64_t limit, uint32_t build_id)
+{
+	cairn_array_room(ranges->items, ranges->count, ranges->capacity);
+	ranges->items[ranges->count++] = (struct range){start, limit, build_id};
+}
 
 static int compare_starts(const void *a, const void *b)
 {
-	const struct cairn_mapping *left = a, *right = b;
+	const struct range *left = a, *right = b;
 	return (left->start > right->start) - (left->start < right->start);
 }
 
-static struct ranges sort_ranges(const struct cairn_profile *profile)
+static void sort_ranges(struct ranges *ranges)
 {
-	struct ranges ranges = {cairn_array_new(profile->mapping_count + 1, sizeof *ranges.items), profile->mapping_count};
-	if (ranges.count) {
-		memcpy(ranges.items, profile->mappings, ranges.count * sizeof *ranges.items);
-		qsort(ranges.items, ranges.count, sizeof *ranges.items, compare_starts);
-	}
-	for (size_t i = 1; i < ranges.count; i++)
-		if (ranges.items[i].limit < ranges.items[i - 1].limit)
-			ranges.items[i].limit = ranges.items[i - 1].limit;
-	return ranges;
+	if (ranges->count)
+		qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_starts);
 }
 
-/* Whether any of RANGES has an address from START up to END. */
-static bool have_some(const struct ranges *ranges, uint64_t start, uint64_t end)
+/* The last of the sorted RANGES that starts before END, if it reaches beyond START; otherwise NULL. */
+static const struct range *find_range(const struct ranges *ranges, uint64_t start, uint64_t end)
 {
 	size_t low = 0, high = ranges->count; /* those below LOW start before END */
 	while (low < high) {
@@ -58,7 +51,39 @@ static bool have_some(const struct ranges *ranges, uint64_t start, uint64_t end)
 		else
 			high = middle;
 	}
-	return low > 0 && ranges->items[low - 1].limit > start;
+	return low > 0 && ranges->items[low - 1].limit > start ? &ranges->items[low - 1] : NULL;
+}
+
+void cairn_profile_take_build_ids(struct cairn_profile *profile, const struct cairn_trailer *trailer)
+{
+	struct ranges ranges = {0};
+	struct cairn_trailer_module from;
+	for (size_t position = 0; cairn_trailer_next_module(trailer, &position, &from);)
+		if (from.build_id.length)
+			add_range(&ranges, from.start, from.end, cairn_strings_add(&profile->strings, from.build_id));
+	sort_ranges(&ranges);
+	for (size_t i = 0; i < profile->mapping_count; i++) {
+		const struct cairn_mapping *mapping = &profile->mappings[i];
+		struct cairn_module *module = &profile->modules[mapping->module];
+		const struct range *range = find_range(&ranges, mapping->start, mapping->limit);
+		if (range && module->path && !module->build_id)
+			module->build_id = range->build_id;
+	}
+	free(ranges.items);
+}
+
+/* The dump's own map. The limit of each range is the highest of it and all before it, so that one look says whether any of these reaches an
+ * address. */
+static struct ranges list_mapped(const struct cairn_profile *profile)
+{
+	struct ranges ranges = {0};
+	for (size_t i = 0; i < profile->mapping_count; i++)
+		add_range(&ranges, profile->mappings[i].start, profile->mappings[i].limit, 0);
+	sort_ranges(&ranges);
+	for (size_t i = 1; i < ranges.count; i++)
+		if (ranges.items[i].limit < ranges.items[i - 1].limit)
+			ranges.items[i].limit = ranges.items[i - 1].limit;
+	return ranges;
 }
 
 /* Addresses that the dump's own map does not cover belong to the library that was loaded there before. If another library is loaded there
@@ -67,11 +92,11 @@ static void add_unloaded(struct cairn_profile *profile, const struct cairn_trail
 {
 	struct cairn_trailer_module from;
 	size_t own = profile->mapping_count, ambiguous = 0, seen = 0;
-	struct ranges ranges = sort_ranges(profile);
+	struct ranges mapped = list_mapped(profile);
 	for (size_t position = 0; cairn_trailer_next_unloaded(trailer, &position, &from);) {
 		if (++seen > most_unloaded)
 			break;
-		bool taken = from.end <= from.start || from.path.length == 0 || have_some(&ranges, from.start, from.end);
+		bool taken = from.end <= from.start || from.path.length == 0 || find_range(&mapped, from.start, from.end);
 		for (size_t i = own; i < profile->mapping_count && !taken; i++)
 			taken = from.start < profile->mappings[i].limit && from.end > profile->mappings[i].start;
 		ambiguous += taken;
@@ -82,7 +107,7 @@ static void add_unloaded(struct cairn_profile *profile, const struct cairn_trail
 		cairn_profile_add_mapping(
 			profile, &(struct cairn_mapping){.start = from.start, .limit = from.end, .offset = from.offset, .module = module});
 	}
-	free(ranges.items);
+	free(mapped.items);
 	if (profile->mapping_count > own)
 		cairn_maps_attach(profile);
 	if (seen > most_unloaded)
@@ -95,9 +120,7 @@ static void add_unloaded(struct cairn_profile *profile, const struct cairn_trail
 
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
-	struct cairn_trailer_module module;
-	for (size_t position = 0; cairn_trailer_next_module(trailer, &position, &module);)
-		take_build_id(profile, &module);
+	cairn_profile_take_build_ids(profile, trailer);
 	add_unloaded(profile, trailer);
 	if (trailer->executable.length)
 		profile->process = cairn_strings_add(&profile->strings, trailer->executable);

@@ -6,6 +6,10 @@
 #include "dump/trailer.h"
 #include "profile/profile.h"
 
+/* Gives the modules of PROFILE, whose map has been read, the build-ids that TRAILER has for their addresses. They are not matched by path:
+ * the loader's name for a module differs from the kernel's if there are links in it. */
+void cairn_profile_take_build_ids(struct cairn_profile *profile, const struct cairn_trailer *trailer);
+
 /* Copies into PROFILE what the trailer knows better than the dump: the process and its memory, the time, the build-ids of modules. */
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer);
 

@@ -4,23 +4,16 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
-#include "dump/trailer.h"
 #include "profile/maps.h"
+#include "profile/origin.h"
 
-/* The loader's name for a module may differ from the kernel's, because of links in the path, so the trailer's modules are matched by
- * address. */
 static void read_list(struct cairn_profile *own, struct cairn_bytes list)
 {
 	struct cairn_trailer trailer;
-	struct cairn_trailer_module module;
 	cairn_profile_init(own);
 	cairn_maps_read(own, list);
-	if (!cairn_trailer_read(list, &trailer))
-		return;
-	for (size_t position = 0; cairn_trailer_next_module(&trailer, &position, &module);)
-		for (size_t i = 0; i < own->mapping_count; i++)
-			if (own->mappings[i].start >= module.start && own->mappings[i].start < module.end)
-				own->modules[own->mappings[i].module].build_id = cairn_strings_add(&own->strings, module.build_id);
+	if (cairn_trailer_read(list, &trailer))
+		cairn_profile_take_build_ids(own, &trailer);
 }
 
 static const struct cairn_module *find(const struct cairn_profile *own, struct cairn_bytes build_id, struct cairn_bytes path)

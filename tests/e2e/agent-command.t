@@ -39,6 +39,15 @@ like "$("$cairn" watch --once --folder "$scratch/by-port" "${url_live#http://}" 
 (cd "$scratch" && cp "$name" localhost:1 && "$cairn" top localhost:1 2>&1) | grep -q zmalloc
 ok $? "a file of such a name is a file"
 like "$("$cairn" top "$scratch/my.heap" 2>/dev/null)" "*zmalloc*" "a snapshot with its trailer is a dump like any other"
+like "$("$cairn" doctor "$scratch/my.heap")" "*right*all of its * files are here, in the same build*" "it has the build-id of every file"
+libc=$(sed -n 's|^# cairn module [^ ]* [^ ]* \([^ ]*\) .*/libc\.so\.6$|\1|p' "$scratch/my.heap")
+sed "s/^\(# cairn module .*\) $libc /\1 0123456789abcdef /" "$scratch/my.heap" >"$scratch/other.heap"
+like "$("$cairn" doctor "$scratch/other.heap")" "*wrong*libc.so.6 is another build: its build-id is $libc, the profile's is 0123456789abcdef*" \
+	"of another libc, that is said"
+"$cairn" collapsed "$scratch/other.heap" 2>/dev/null | grep -q 'libc\.so\.6+0x'
+ok $? "and its functions are not named after this one's"
+"$cairn" pprof "$scratch/other.heap" 2>/dev/null | "$cairn" raw - 2>/dev/null | grep -q '/libc\.so\.6 build-id 0123456789abcdef$'
+ok $? "nor is its build-id in a profile for others"
 like "$("$cairn" gdump "$pid_live" on)" "$pid_live: jemalloc writes a dump at each new high of memory in use" "gdump on"
 is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"
 like "$("$cairn" gdump "$pid_live" off)" "$pid_live: no more dumps are written at new highs" "gdump off"

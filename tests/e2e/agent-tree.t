@@ -109,6 +109,12 @@ total() { "$cairn" top --json "$@" 2>"$scratch/err" | python3 -c 'import json, s
 whole=$(total --tree $parent) parts=$(($(total $parent) + $(total $one) + $(total $two)))
 [ "$whole" -gt $((parts * 95 / 100)) ] && [ "$whole" -lt $((parts * 105 / 100)) ]
 ok $? "top --tree adds all processes up: $whole of $parts"
+printf 'heap_v2/1\n  t*: 1: 1 [0: 0]\n@ 0x1000\n  t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/tiny.heap"
+for others in 512 513; do
+	more=$(total --tree $(for ((i = 0; i < others; i++)); do echo "$scratch/tiny.heap"; done) $parent)
+	[ "${more:-0}" -gt $((parts * 95 / 100)) ] && [ "$more" -lt $((parts * 105 / 100)) ]
+	ok $? "also behind $others other sources: $more"
+done
 out=$("$cairn" top --tree $parent 2>"$scratch/err")
 like "$out" "*keep*forks $one*" "and shows how much is whose"
 like "$(cat "$scratch/err")" "*1 process of the tree has not been sampled since the fork and is left out*" "with a note about the rest"

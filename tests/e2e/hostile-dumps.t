@@ -18,6 +18,9 @@ dump("heaps", "".join(f"@ {n:#x}\nt*:1:1[0:0]\n" for n in many), "\n# cairn sect
      "".join(f"# cairn live {n - 1} 8 0 1 1 1 {n}\n" for n in many) + "# cairn trailer 1\n" +
      "".join(f"# cairn heap {n} pool{n}\n" for n in many) + "# cairn end\n")
 dump("unloaded", one, "# cairn trailer 1\n" + "".join(f"# cairn unloaded {2 * n:x}-{2 * n + 1:x} 0 - /gone.so\n" for n in range(8, 400000)) + "# cairn end\n")
+# Very many modules in the same place, and as many ranges of the map there
+dump("modules", one, "".join(f"{n:x}-{n + 1:x} r-xp 0 0:0 1 /lib/lib{n}.so\n" for n in range(8, 400000)) + "# cairn trailer 1\n" +
+     "".join(f"# cairn module 0-{n + 1:x} 0 {n:08x} /lib{n}.so\n" for n in range(8, 400000)) + "# cairn end\n")
 # A deep stack that is counted again and again, by itself and by thread
 dump("counted", stack(200000, "t*:1:1[0:0]\n" * 50000), "")
 dump("threads", stack(200000, "t*:1:1[0:0]\n" + "".join(f"t{n}:1:1[0:0]\n" for n in range(1, 50001))), "")
@@ -41,6 +44,7 @@ read_it heaps top
 ok $? 'every heap has its name'
 read_it unloaded top
 like "$(cat err)" '*more than 4096 unloaded libraries*' 'the rest of the list is left out, and a note says so'
+read_it modules top
 read_it counted top
 like "$(cat err)" '*49999 lines could not be read*' 'a stack has one line with its sum'
 read_it threads tags

@@ -142,6 +142,13 @@ for program in first second; do
 done
 like "$("$cairn" top "$scratch/programs" 2>&1)" '*2 dumps of 2 services (*)*' 'services of one prefix are told apart by their programs'
 like "$("$cairn" top --service second "$scratch/programs" 2>&1)" '*second, process 6*6 B in total*' 'and chosen by them'
+mkdir "$scratch/linked" # as redis-server and redis-sentinel are links to redis-check-rdb
+for program in server sentinel; do
+	printf 'heap_v2/1\n  t*: 1: %s [0: 0]\n@ 0x401001\n  t*: 1: %s [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid %s\n# cairn executable /opt/check\n# cairn command /opt/%s *:1\n# cairn end\n' \
+		${#program} ${#program} ${#program} $program >"$scratch/linked/$program.heap"
+done
+like "$("$cairn" top --service server "$scratch/linked" 2>&1)" '*check, process 6*6 B in total*' 'or by the links that they were started by'
+like "$("$cairn" top --service check "$scratch/linked" 2>&1)" '*note: 2 dumps*' 'both are of the program of the links'
 rm "$scratch"/mixed/other.*
 for i in $(seq 0 9); do
 	sed 's/^@ 0x1000/@ 0x5000/' "$scratch/leak.2/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.77.$i.m$i.heap"

@@ -57,7 +57,7 @@ is $? 2 "a kind that is none is refused"
 printf 'heap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x1 0x2\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/jemalloc.heap"
 "$cairn" top --mappings all "$scratch/jemalloc.heap" >/dev/null 2>"$scratch/err"
 is $? 1 "and a dump that does not know them"
-like "$(cat "$scratch/err")" "*has no mappings by the service itself*" "with the reason"
+like "$(cat "$scratch/err")" "*does not say what the service mapped itself*" "with the reason"
 
 # Ranges that go while nobody sees it. What a reset leaves is still there.
 cat >"$scratch/unseen.c" <<'C'

@@ -24,4 +24,9 @@ dump one.heap - 100
 dump two.heap - 200
 touch -d '2020-01-01' "$scratch/folder/two.heap"
 is "$(total)" 100 "else the time of the file"
+rm "$scratch"/folder/*
+printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/folder/empty.heap"
+dump full.heap - 100
+touch -d '2020-01-01' "$scratch/folder/full.heap"
+like "$("$cairn" top "$scratch/folder" 2>&1)" "*no samples*'cairn doctor $scratch/folder/empty.heap' explains why" "of an empty one, doctor is pointed to that one"
 done_testing

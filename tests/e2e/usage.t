@@ -37,6 +37,14 @@ ok $? 'no service was started'
 holds 'with good ones it is' test -e started
 told 2 "--period takes a size from 1 to 1T, such as 512K, not '0'" reset --period 0 $$
 
+# Numbers that are no PIDs.
+for number in 0 2147483648 4294967297 99999999999999999999; do
+	told 2 "$number: not a PID; *" attach $number
+	told 2 "$number: not a TARGET: give a PID, *" status $number
+	told 2 "$number: not a TARGET: give a PID, *" watch $number
+	told 1 "$number: No such file or directory" top --tree $number
+done
+
 # A store that is not there is not made by a question.
 told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" fleet leaks --store sqlite:nope.db
 told 1 "nope.db: no such file; 'cairn store init sqlite:nope.db' makes a store" top 'sqlite:nope.db?service=api'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A program that is not the one of the dump, which has no build-ids: it is not taken, and that is said, by every way to name one.
+# A program or library that is not the one of the dump: it is not taken, and that is said, by every way to name one. Most dumps here have
+# no build-ids.
 . tests/e2e/lib.sh
-need gcc python3
+need gcc python3 readelf
 cd "$scratch" || exit 1
 demo_dumps
 cat >other.c <<'C'
@@ -66,4 +67,24 @@ said=$("$cairn" doctor bare.heap 2>&1)
 like "$said" "*here, but * of them may be of another build*" "and where there was nothing to compare, that"
 ! grep -q 'in the same build' <<<"$said"
 ok $? "not that they are the same"
+
+# The loader calls a library by the name that it was found under, the kernel by that of its file; so the trailer has another path for it.
+echo 'void *keep(unsigned long); int main(void) { for (int i = 0; i < 1000; i++) keep(10000); }' >keeper.c
+build_library() { # build_library NAME: with a function of this name
+	printf '#include <stdlib.h>\nstatic __attribute__((noinline)) void *%s(size_t n) { return (char *)malloc(n) + 1; }\nvoid *keep(size_t n) { return (char *)%s(n) + 1; }\n' \
+		"$1" "$1" >library.c
+	gcc -O1 -g -shared -fPIC -Wl,--build-id -o libkeep.so.1 library.c
+}
+build_library first_build && gcc -o keeper keeper.c -Wl,--no-as-needed -ljemalloc ./libkeep.so.1
+MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:je ./keeper && mv je.*.f.heap plain.heap
+range=$(sed -n 's|^\([^ ]*\) r-xp .*/libkeep\.so\.1$|\1|p' plain.heap) id=$(readelf -n libkeep.so.1 | sed -n 's/.*Build ID: //p')
+{
+	cat plain.heap
+	printf '# cairn trailer 1\n# cairn module %s 1000 %s %s/libkeep.so\n# cairn end\n' "$range" "$id" "$PWD"
+} >kept.heap
+like "$("$cairn" top kept.heap 2>&1)" "*first_build*" "a library whose trailer has another path for it gives names"
+build_library other_build
+like "$("$cairn" top kept.heap 2>&1)" "*libkeep.so.1 is another build: its build-id is *, the profile's is $id*libkeep.so.1+0x*" \
+	"but not if it was built again, and that is told"
+like "$("$cairn" top plain.heap 2>&1)" "*other_build*" "which would have been taken by its path"
 done_testing

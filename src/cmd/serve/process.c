@@ -232,15 +232,6 @@ void cairn_serve_process_conclude(struct cairn_serve_process *process, const str
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
-/* The program's name in COMMAND, up to a blank or colon. It says more than the file, which may have several names. */
-static struct cairn_bytes program_of(struct cairn_bytes command)
-{
-	size_t length = 0;
-	while (length < command.length && command.data[length] != ' ' && command.data[length] != ':')
-		length++;
-	return cairn_path_base((struct cairn_bytes){command.data, length});
-}
-
 static void describe(struct cairn_serve_process *process, const struct cairn_profile *part, struct cairn_bytes dump)
 {
 	struct cairn_trailer trailer;
@@ -250,7 +241,8 @@ static void describe(struct cairn_serve_process *process, const struct cairn_pro
 	bool known = cairn_trailer_read(dump, &trailer);
 	const char *path = cairn_profile_string(part, part->process);
 	pthread_mutex_lock(&process->serve->lock);
-	struct cairn_bytes program = known ? program_of(trailer.command) : (struct cairn_bytes){"", 0};
+	/* The command says more than the file, which may have several names. */
+	struct cairn_bytes program = known ? cairn_path_program(trailer.command) : (struct cairn_bytes){"", 0};
 	if (program.length == 0)
 		program = cairn_bytes_of(cairn_base_name(path));
 	if (program.length > 0)

@@ -397,7 +397,7 @@ static bool attach(struct job *job, struct cairn_error *error)
 	pthread_mutex_lock(&process->serve->lock);
 	int pid = process->name && process->state != CAIRN_SERVE_ENDED ? process->pid : 0;
 	pthread_mutex_unlock(&process->serve->lock);
-	if (!pid || (!process->service && process->name[strspn(process->name, "0123456789")]))
+	if (!pid || (!process->service && !cairn_target_pid(process->name)))
 		return cairn_fail_usage(error, "only a process that was given by its PID or as a service can be attached to");
 	if (cairn_target_find(&target, process->name, NULL, error))
 		return cairn_fail_usage(error, "the process has an agent");

@@ -28,8 +28,10 @@ void cairn_watch_job_program(int pid, char *out, size_t size)
 	if (file)
 		fclose(file);
 	text[length] = 0;
-	text[strcspn(text, " :\n")] = 0;
-	snprintf(out, size, "%.60s", text[0] ? cairn_base_name(text) : "process");
+	struct cairn_bytes program = cairn_path_program(cairn_bytes_of(text));
+	if (program.length == 0)
+		program = cairn_bytes_of("process");
+	snprintf(out, size, "%.*s", program.length < 60 ? (int)program.length : 60, program.data);
 }
 
 /* The agent of the process as it is now. One that has just begun may not have it yet; and the kernel's list of sockets leaves

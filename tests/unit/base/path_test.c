@@ -17,6 +17,15 @@ static void test_base_names(void)
 	}
 }
 
+static void test_programs(void)
+{
+	static const char *const cases[][2] = {{"redis-server *:6379", "redis-server"}, {"/usr/bin/python3 -m http", "python3"},
+		{"nginx: master process /usr/sbin/nginx", "nginx"}, {"./service", "service"}, {"", ""}, {" x", ""}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ok(cairn_bytes_equal(cairn_path_program(cairn_bytes_of(cases[i][0])), cairn_bytes_of(cases[i][1])), "program of '%s'",
+		   cases[i][0]);
+}
+
 static void test_deleted(void)
 {
 	struct cairn_bytes path = cairn_bytes_of("/tmp/a (deleted)"), whole = cairn_bytes_of("/tmp/a"), mark = cairn_bytes_of(" (deleted)");
@@ -50,6 +59,7 @@ static void test_write_all(void)
 int main(void)
 {
 	test_base_names();
+	test_programs();
 	test_deleted();
 	test_write_all();
 	return tap_done();

@@ -105,11 +105,13 @@ static void test_trailer(void)
 		&bytes,
 		"00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n# cairn trailer 1\n# cairn cpu.period 10101010\n"
 		"# cairn cpu.dropped 12\n# cairn cpu.unwatched 3\n# cairn cpu.blocked 4\n# cairn cpu.cramped 5\n# cairn cpu.overtaken 1\n"
-		"# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn end\n");
+		"# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn module 400000-500000 1000 abcd /opt/link\n# cairn "
+		"end\n");
 	ok(read_words(&bytes), "a profile with a trailer");
 	is_near(profile.period, 10101010, 0, "its period is exact");
 	is_near(profile.values[1], 10101010, 0, "and so is the time");
 	is_int(profile.samples[0].depth, 3, "a second frame that all stacks share stays");
+	is_text(cairn_profile_string(&profile, profile.modules[0].build_id), "abcd", "the program has its build-id");
 	is_text(label(0, 0), "77", "the first record's thread");
 	is_text(label(29, 1), "main loop", "by name");
 	is_text(label(30, 1), "io", "the next one's");

@@ -335,6 +335,44 @@ static void test_classes(void)
 	ok(sum_of("peak_space") < 0, "a dump that knows of no peak has no such value");
 }
 
+static const char *build_id_of(const char *path)
+{
+	for (size_t i = 0; i < profile.module_count; i++)
+		if (strcmp(cairn_profile_string(&profile, profile.modules[i].path), path) == 0)
+			return cairn_profile_string(&profile, profile.modules[i].build_id);
+	return "no such module";
+}
+
+/* The trailer's modules are those at the same addresses, whatever the loader calls them. */
+static void test_build_ids(void)
+{
+	static const char text[] = "heap_v2/1\n  t*: 1: 100 [0: 0]\n@ 0x1001\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+				   "1000-2000 r-xp 00000000 08:01 1 /usr/bin/service\n"
+				   "2000-3000 r-xp 00000000 08:01 2 /usr/lib/libnext.so\n"
+				   "3000-5000 r-xp 00000000 08:01 3 /usr/lib/libpart.so\n"
+				   "6000-7000 r-xp 00000000 08:01 4 /usr/lib/libpieces.so\n"
+				   "7000-8000 rwxp 00000000 00:00 0\n"
+				   "8000-9000 r-xp 00003000 08:01 4 /usr/lib/libpieces.so\n"
+				   "a000-b000 r-xp 00000000 08:01 5 /usr/lib/libwithout.so\n"
+				   "c000-d000 r-xp 00000000 08:01 6 /usr/lib/libother.so\n"
+				   "# cairn trailer 1\n"
+				   "# cairn module 6000-9000 0 dddd /lib/libpieces.so\n"
+				   "# cairn module 2000-3000 0 bbbb /lib/libnext.so.1\n"
+				   "# cairn module 1000-2000 0 aaaa /usr/bin/service\n"
+				   "# cairn module 3400-4c00 400 cccc /usr/lib/libpart.so\n"
+				   "# cairn module a000-b000 0 - /usr/lib/libwithout.so\n"
+				   "# cairn module e000-f000 0 eeee /usr/lib/libother.so\n"
+				   "# cairn end\n";
+	read_dump(text, false);
+	is_text(build_id_of("/usr/bin/service"), "aaaa", "the program has the build-id of the trailer");
+	is_text(build_id_of("/usr/lib/libnext.so"), "bbbb", "a library that the loader knows by another path has its own too");
+	is_text(build_id_of("/usr/lib/libpart.so"), "cccc", "one of which the trailer knows a part, as where pages are large");
+	is_text(build_id_of("/usr/lib/libpieces.so"), "dddd", "one whose code is mapped in pieces");
+	is_text(build_id_of(""), "", "memory without a file between them has none");
+	is_text(build_id_of("/usr/lib/libwithout.so"), "", "nor has a library without one");
+	is_text(build_id_of("/usr/lib/libother.so"), "", "or one that was elsewhere than the trailer says");
+}
+
 int main(void)
 {
 	test_whole();
@@ -352,6 +390,7 @@ int main(void)
 	test_allocated_by_stack();
 	test_freed_by_stack();
 	test_classes();
+	test_build_ids();
 	cairn_profile_free(&profile);
 	return tap_done();
 }
