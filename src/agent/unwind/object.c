@@ -74,9 +74,9 @@ bool cairn_loader_try_visit(int (*visit)(struct dl_phdr_info *info, size_t size,
 void cairn_loader_before_fork(void)
 {
 	enum { tries_most = 1000 }; /* the visit may itself wait for the thread that forks, if that holds the loader's lock */
-	own_forks++;
+	bool has_waited = own_forks++ > 0; /* it is called twice (start.c), and a fork handler may fork */
 	atomic_fetch_add(&loader.forks, 1);
-	for (int i = 0; i < tries_most && atomic_load(&loader.visits) > 0; i++)
+	for (int i = 0; i < tries_most && !has_waited && atomic_load(&loader.visits) > 0; i++)
 		wait_a_little();
 }
 
