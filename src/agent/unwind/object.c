@@ -75,9 +75,9 @@ void cairn_loader_before_fork(void)
 {
 	/* Not for ever: the visit may itself wait for the thread that forks, if that holds the loader's lock. */
 	static const int64_t wait_most = CAIRN_SECOND_NS / 10;
-	own_forks++;
+	bool has_waited = own_forks++ > 0; /* it is called twice (start.c), and a fork handler may fork */
 	atomic_fetch_add(&loader.forks, 1);
-	if (atomic_load(&loader.visits) == 0)
+	if (has_waited || atomic_load(&loader.visits) == 0)
 		return;
 	for (int64_t start = cairn_clock_ns(); atomic_load(&loader.visits) > 0 && cairn_clock_ns() - start < wait_most;)
 		wait_a_little();
