@@ -439,7 +439,8 @@ static int report(struct work *work, const struct options *options, const char *
 			    strcmp(state, "active") == 0 ? "sampling" : state, engine[0] ? " with engine " : "", engine,
 			    (double)work->held_ns / 1e6);
 	if (!options->wait && strcmp(state, "active") != 0)
-		cairn_note("%s is not being sampled: %s", name, problem[0] ? problem : "'cairn doctor' tells why");
+		cairn_note(problem[0] ? "%s is not being sampled: %s" : "%s is not being sampled; 'cairn doctor %s' explains why", name,
+			   problem[0] ? problem : name);
 	return CAIRN_EXIT_DONE;
 }
 

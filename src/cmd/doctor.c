@@ -115,6 +115,22 @@ void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis
 		finding->advice = cairn_arena_format(arena, "%s=%s in its environment when it is started again", variable, word);
 }
 
+void cairn_finding_attach(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis)
+{
+	finding->fix = cairn_arena_format(&diagnosis->arena, "cairn attach %d", diagnosis->pid);
+}
+
+void cairn_finding_run(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis)
+{
+	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
+	else if (diagnosis->pid)
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
+	if (!finding->fix)
+		finding->advice = "start it with 'cairn run -- COMMAND'";
+}
+
 static void write_text(const struct cairn_finding *findings, struct cairn_buffer *out)
 {
 	bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");

@@ -54,6 +54,9 @@ sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that bega
 CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
 sees 1 "*wrong agent's settings *unknown key 'budgett'; did you mean 'budget'?*to do: restart it with CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
+CONF=engine:cairn MALLOC=prof_thread_active_init:false,prof_final:true,prof_prefix:/nowhere/x start_redis own
+sees 1 "*right allocator Cairn's own engine*wrong active *-> cairn activate $pid_own*" "Cairn's own engine, beside options of a profiler that is off" "$pid_own"
+is "$(grep -c ' threads \| dump folder ' <<<"$report")" 0 'which do not matter then'
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
 curl -s "$url_off/cairn/status" | sed 's/"MALLOC_CONF"/"_RJEM_MALLOC_CONF"/' >"$scratch/status"
 python3 - "$scratch/status" >"$scratch/port" <<'E' &
@@ -76,20 +79,27 @@ sees 1 '*wrong enabled *to do: _RJEM_MALLOC_CONF=prof:true in its environment*' 
 
 lone MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 0 '*note agent *cairn run -- COMMAND*right allocator *right in use *right environment *MALLOC_CONF=prof:true*right enabled *by its options*right active *' 'without an agent' "$pid"
+# What an agent that is added as it runs does without is at most worth a note, where one can be added.
 lone A=1
-sees 1 '*note environment *MALLOC_CONF is not set*wrong enabled *without prof:true*to do: MALLOC_CONF=prof:true in its environment*' 'without an agent and without prof:true' "$pid"
+unprofiled=note code=0 fix="-> cairn attach $pid"
+if ! "$cairn" doctor "$pid" | grep -q 'it can be attached to'; then unprofiled=wrong code=1 fix='to do: MALLOC_CONF=prof:true in its environment'; fi
+sees $code "*note environment *MALLOC_CONF is not set*$unprofiled enabled *without prof:true*$fix*" 'without an agent and without prof:true' "$pid"
+kill -STOP "$pid"
+wait_for 10 is_stopped "$pid"
+sees 1 '*note attach *cannot be attached to*is stopped*wrong enabled *only a restart enables jemalloc*to do: MALLOC_CONF=prof:true in its environment*' 'the same, stopped' "$pid"
+kill -CONT "$pid"
 lone MALLOC_CONFF=prof:true
 sees 1 '*wrong environment *MALLOC_CONFF is set, but this jemalloc reads MALLOC_CONF*to do: MALLOC_CONF=prof:true*' 'a variable misspelt' "$pid"
 lone _RJEM_MALLOC_CONF=prof:true
 sees 1 '*wrong environment *_RJEM_MALLOC_CONF is set, but*to do: MALLOC_CONF=prof:true*' 'a variable of another prefix' "$pid"
 lone MALLOC_CONF=prof=true,lg_prof_smaple:16
-sees 1 '*wrong options *malformed*to do: MALLOC_CONF=prof:true,lg_prof_sample:16*wrong enabled *' 'equals signs for colons' "$pid"
+sees 1 '*wrong options *malformed*to do: MALLOC_CONF=prof:true,lg_prof_sample:16*enabled *without prof:true*' 'equals signs for colons' "$pid"
 lone MALLOC_CONF=opt.prof:true
-sees 1 "*wrong options *no option 'opt.prof'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'the name of mallctl for that of the option' "$pid"
+sees 1 "*wrong options *no option 'opt.prof'*to do: MALLOC_CONF=prof:true*enabled *without prof:true*" 'the name of mallctl for that of the option' "$pid"
 lone MALLOC_CONF=prof:True
-sees 1 "*wrong options *'prof' takes true or false, not 'True'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
+sees 1 "*wrong options *'prof' takes true or false, not 'True'*to do: MALLOC_CONF=prof:true*enabled *without prof:true*" 'true in capitals' "$pid"
 lone MALLOC_CONF=prof:true,prof:false
-sees 1 '*wrong enabled *' 'the last of two wins' "$pid"
+sees $code "*$unprofiled enabled *without prof:true*" 'the last of two wins' "$pid"
 lone MALLOC_CONF=prof:true,prof_active:false
 sees 0 '*cannot tell active *prof_active:false*' 'what only an agent knows is said to be so' "$pid"
 lone MALLOC_CONF=prof:true,lg_prof_sample:30,prof_thread_active_init:false,prof_final:true,prof_prefix:/nowhere/x
@@ -106,8 +116,13 @@ if [ "$(id -u)" = 0 ]; then
 	as_other=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/cairn" doctor "$pid" 2>&1)
 	is $? 2 "another user's process cannot be looked at"
 	like "$as_other" '*belongs to another user*' 'and it is said why'
+	mkdir -m 770 "$scratch/shared" && chgrp 4242 "$scratch/shared"
+	lone setpriv --reuid=65534 --regid=65534 --groups=4242 env "MALLOC_CONF=prof:true,prof_final:true,prof_prefix:$scratch/shared/je,lg_prof_sample:16"
+	sees 0 "*right dump folder *$scratch/shared/je*" 'a folder that a supplementary group of the process may write to' "$pid"
+	chgrp 4243 "$scratch/shared"
+	sees 1 "*wrong dump folder *user 65534 has no permission to write to $scratch/shared*" 'and one of another group' "$pid"
 else
-	skip "another user's process" 'not root'
+	skip "another user's process, and folders of groups" 'not root'
 fi
 lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 1 "*wrong agent *was not loaded*to do: put libcairn.so at /nowhere/libcairn.so*" 'an agent that is not there' "$pid"
@@ -119,7 +134,43 @@ sees 1 "*right agent *right allocator Cairn's own engine profiles*libc*wrong act
 children+=($!)
 wait_for 3 runs $! sleep
 sees 1 '*wrong limits *files of at most*-> prlimit --pid * --fsize=unlimited*' 'a limit on the size of files' $!
-sees 1 '*wrong allocator *no jemalloc*-> cairn run -- sleep 600*' "a process on libc's malloc" $!
+if [ $unprofiled = note ]; then fix="cairn attach $!"; else fix='cairn run -- sleep 600'; fi
+sees 1 "*$unprofiled allocator *no jemalloc*-> $fix*" "a process on libc's malloc" $!
+
+# A service that is attached to, in each of its states.
+"${CC:-cc}" -O2 -g -o "$scratch/steady" tests/hosts/steady.c
+steady() {
+	rm -f "$scratch/number"
+	"$scratch/steady" "$scratch/number" &
+	pid=$!
+	children+=("$pid")
+	wait_for 20 test -s "$scratch/number"
+}
+steady
+if [ $unprofiled = wrong ]; then
+	skip 'what is said of an agent that was attached' 'processes here cannot be attached to'
+else
+	sees 0 "*note attach *-> cairn attach $pid*note allocator *nothing is profiled*-> cairn attach $pid*" 'before it is attached to' "$pid"
+	"$cairn" attach -q --period 1T "$pid" && "$cairn" dump "$pid" -o "$scratch/none.heap" >/dev/null
+	kill "$pid"
+	steady
+	"$cairn" attach -q --period 512K "$pid"
+	# It replaces what it holds; a few of its objects are sampled by and by.
+	is_sampled() { "$cairn" doctor "$pid" | grep -q 'samples are few\|sample is few'; }
+	wait_for 20 is_sampled
+	sees 0 "*note period *512.0 KiB is coarse*discards the samples so far*-> cairn reset --period 64K $pid*note samples *-> cairn reset --period 64K $pid*right on disk *steady and its libraries*" 'attached: no jemalloc option is advised, and the agent is no library that was replaced' "$pid"
+	is "$(grep -c 'MALLOC_CONF\|prof_\|prof:' <<<"$report")" 0 'nor a setting of jemalloc anywhere'
+	sees 1 "*wrong samples *no samples*to do: 'cairn activate PID' *'cairn reset --period 64K PID'*wrong period *to do: 'cairn reset --period 512K PID'*cannot tell leaks *no samples*" 'a dump without samples is not judged, and its advice is of the engine that wrote it' "$scratch/none.heap"
+	kill -STOP "$pid"
+	wait_for 10 is_stopped "$pid"
+	sees 1 "*wrong agent *cannot answer, since the process is stopped*-> kill -CONT $pid*cannot tell allocator *only the agent can tell*" 'stopped: the agent is there, and cannot answer' "$pid"
+	is "$(grep -c 'cairn run' <<<"$report")" 0 'and no other is advised'
+	kill -CONT "$pid"
+	"$cairn" detach "$pid" >/dev/null
+	sees 0 "*note agent *loaded but does not run: it was detached*note attach *-> cairn attach $pid*note allocator *-> cairn attach $pid*right on disk *" 'detached: it is said that it was' "$pid"
+	is "$(grep -c "cairn doctor" <<<"$report")" 0 'and doctor does not refer to itself'
+fi
+kill "$pid"
 
 sees 2 '*no process 999999999*' 'a process that is not there' 999999999
 sleep 0.1 &
@@ -245,7 +296,7 @@ sees 1 '*right trailer *whole*wrong coverage *' 'a dump that shows part of what 
 head -c -30 "$scratch/good.heap" >"$scratch/cut.heap"
 sees 1 '*wrong trailer *cut short*' 'a dump cut short' "$scratch/cut.heap"
 printf 'heap_v2/1073741824\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/empty.heap"
-sees 1 '*wrong samples *no samples*wrong period *1.0 GiB*' 'an empty one, too coarse' "$scratch/empty.heap"
+sees 1 '*wrong samples *no samples*to do: MALLOC_CONF=prof:true*wrong period *1.0 GiB*to do: lg_prof_sample:19*' 'an empty one, too coarse' "$scratch/empty.heap"
 printf 'heap_v2/524288\n  t*: 200: 4000000 [0: 0]\n@ 0x5555 0x6666\n  t*: 200: 4000000 [0: 0]\n' >"$scratch/bare.heap"
 sees 1 '*wrong memory map *no memory map*' 'one without a memory map' "$scratch/bare.heap"
 sees 1 '*wrong names */srv/leaky: the file is gone*--binary*' 'one whose program is not here' tests/fixtures/small.heap

@@ -49,7 +49,7 @@ paste() {
 	fi
 	gone() { case $(level "$check") in right | note | '') ;; *) false ;; esac; }
 	local check=$1
-	[ "$2" = note ] && gone() { [ "$(level "$check")" = right ]; }
+	[ "$2" = note ] && gone() { case $(level "$check") in right) ;; '') answered "$pid" ;; *) false ;; esac; }
 	wait_for 10 gone
 	ok $? "$3: and its fix does away with it: $fix"
 	kill "$pid" 2>/dev/null
@@ -58,17 +58,36 @@ paste() {
 agent=(env "LD_PRELOAD=$library")
 
 begin "$service" "$file"; paste agent note 'no agent' restarts
-begin "$scratch/on libc" "$file"; paste allocator wrong 'no jemalloc' restarts
+begin "$scratch/on libc" "$file"
+unprofiled=(note) # and attaching does away with it; where that is not allowed, a restart
+[ "$(level allocator)" = note ] || unprofiled=(wrong restarts)
+paste allocator "${unprofiled[0]}" 'no jemalloc' ${unprofiled[1]:-}
 begin env MALLOC_CONFF=prof:true "$service" "$file"; paste environment wrong 'a variable misspelt' restarts
 begin env MALLOC_CONF=prof=true,lg_prof_smaple:16 "$service" "$file"; paste options wrong 'options misspelt' restarts
 begin env CAIRN_CONF=engine:jemalloc "LD_PRELOAD=$library" "$service" "$file"; paste enabled wrong 'not enabled, with an agent' restarts
-begin env MALLOC_CONF=narenas:2 "$service" "$file"; paste enabled wrong 'not enabled, with other options' restarts
+begin env MALLOC_CONF=narenas:2 "$service" "$file"; paste enabled "${unprofiled[0]}" 'not enabled, with other options' ${unprofiled[1]:-}
+begin env "LD_PRELOAD=$library" "$service" "$file"; wait_for 20 answered "$pid"; kill -STOP "$pid"; wait_for 10 is_stopped "$pid"; paste agent wrong 'stopped'
+if [ "${unprofiled[0]}" = note ]; then
+	begin "$scratch/on libc" "$file"; "$cairn" attach -q "$pid" && "$cairn" detach "$pid" >/dev/null; paste attach note 'detached'
+	is_partial() { look samples | grep -q 'cairn run'; }
+	begin "$service" "$file" 32; "$cairn" attach -q "$pid"; wait_for 20 is_partial; paste samples wrong 'attached late' restarts
+else
+	skip 'what was attached to' 'processes here cannot be attached to'
+fi
 begin env MALLOC_CONF=prof:true,prof_active:false "$service" "$file"; paste active 'cannot tell' 'not active, as far as can be told' restarts
 begin "${agent[@]}" MALLOC_CONF=prof:true,prof_active:false "$service" "$file"; wait_for 20 answered "$pid"; paste active wrong 'not active'
 begin "${agent[@]}" MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:10 "$service" "$file"; wait_for 20 answered "$pid"; paste samples wrong 'no samples'
 begin env MALLOC_CONF=prof:true,prof_thread_active_init:false "$service" "$file"; paste threads wrong 'threads are sampled only if they ask for it' restarts
 begin env MALLOC_CONF=prof:true,lg_prof_sample:28 "$service" "$file"; paste period wrong 'too coarse' restarts
 begin env MALLOC_CONF=prof:true,lg_prof_sample:8 "$service" "$file"; paste period note 'too dense' restarts
+for engine in jemalloc cairn; do # the period of either is changed as it runs
+	for period in wrong/268435456/28 note/512/9; do
+		IFS=/ read -r found bytes logarithm <<<"$period"
+		begin "${agent[@]}" "MALLOC_CONF=prof:true,lg_prof_sample:$logarithm" "CAIRN_CONF=engine:$engine,enable_heap_profiling:true,period:$bytes" "$service" "$file"
+		wait_for 20 answered "$pid"
+		paste period "$found" "a period of $bytes bytes, with engine $engine"
+	done
+done
 begin env "MALLOC_CONF=prof:true,prof_final:true,prof_prefix:$scratch/not there/je" "$service" "$file"; paste 'dump folder' wrong 'no folder for dumps'
 begin "${agent[@]}" MALLOC_CONF=prof:true CAIRN_CONF=listen:127.0.0.1:1,depth:99 "$service" "$file"
 wait_for 20 answered "$pid"

@@ -33,22 +33,15 @@ static const char *needed(const struct cairn_elf *elf, const char *part)
 	return NULL;
 }
 
-/* Whether the agent uses Cairn's own engine, which needs nothing of jemalloc. */
-static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
-{
-	char engine[16];
-	cairn_diagnosis_field(diagnosis, "engine.name", engine, sizeof engine);
-	return diagnosis->has_agent && strcmp(engine, "cairn") == 0;
-}
-
 /* The allocator that Cairn's own engine samples, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char allocator[200], warning[500], why[400], lost[24];
+	char allocator[200], warning[500], why[400], lost[24], period[24];
 	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
 	cairn_diagnosis_field(diagnosis, "engine.warning", warning, sizeof warning);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
 	cairn_diagnosis_field(diagnosis, "ledger.dropped", lost, sizeof lost);
+	cairn_diagnosis_field(diagnosis, "period", period, sizeof period);
 	if (why[0])
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 	else if (warning[0])
@@ -59,7 +52,10 @@ static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	else
 		cairn_finding_say(finding, CAIRN_RIGHT, "Cairn's own engine profiles the allocator in use, %s", allocator);
 	if (!why[0] && !warning[0] && finding->level == CAIRN_WRONG)
-		finding->advice = "CAIRN_CONF=ledger_bytes:64M when it is started again, or a longer period: cairn reset --period 1M";
+		finding->advice = cairn_arena_format(
+			&diagnosis->arena,
+			"CAIRN_CONF=ledger_bytes:64M when it is started again, or a longer period: cairn reset --period %.0f %s",
+			2 * strtod(period, NULL), cairn_shell_word(&diagnosis->arena, diagnosis->name));
 }
 
 static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -73,23 +69,38 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 }
 
-/* 'cairn run' adds the agent, and a jemalloc if there is none. */
-static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+/* Whether an agent can be added as it runs, whose own engine profiles it without anything of jemalloc. */
+static bool needs_no_restart(const struct cairn_diagnosis *diagnosis)
 {
-	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
-						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
-	else if (diagnosis->pid)
-		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
-	if (!finding->fix)
-		finding->advice = "start it with 'cairn run -- COMMAND'";
+	return diagnosis->can_attach && !diagnosis->has_agent;
+}
+
+/* There is no jemalloc, and no agent answers. */
+static void check_other_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	static const char nothing[] =
+		"there is no jemalloc, and no agent runs: nothing is profiled; Cairn's own engine profiles any allocator";
+	if (cairn_diagnosis_is_static(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use");
+		finding->advice = "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates";
+	} else if (needs_no_restart(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "%s", nothing);
+		cairn_finding_attach(finding, diagnosis);
+	} else if (cairn_diagnosis_library(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "there is no jemalloc; only the agent can tell whether Cairn's own engine profiles it");
+	} else {
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", nothing);
+		cairn_finding_run(finding, diagnosis);
+	}
 }
 
 void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const struct cairn_diagnosis_module *program = diagnosis->module_count ? &diagnosis->modules[0] : NULL;
 	const char *library = program && program->elf ? needed(program->elf, "jemalloc") : NULL;
-	if (is_own_engine(diagnosis)) {
+	if (cairn_diagnosis_is_own_engine(diagnosis)) {
 		check_own_engine(diagnosis, finding);
 	} else if (!program) {
 		check_remote_allocator(diagnosis, finding);
@@ -111,15 +122,7 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		cairn_finding_say(finding, CAIRN_RIGHT,
 				  "jemalloc comes with %s, which the loader finds; run 'cairn doctor' on that file", library);
 	} else {
-		bool is_static = cairn_diagnosis_is_static(diagnosis);
-		cairn_finding_say(
-			finding, CAIRN_WRONG,
-			is_static ? "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use"
-				  : "there is no jemalloc and no agent, so nothing is profiled; Cairn's own engine profiles any allocator");
-		if (is_static)
-			finding->advice = "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates";
-		else
-			fix_by_run(diagnosis, finding);
+		check_other_allocator(diagnosis, finding);
 	}
 }
 
@@ -145,7 +148,7 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
 	const char *other = other_malloc(diagnosis);
-	if (is_own_engine(diagnosis) || (!diagnosis->allocator && diagnosis->module_count))
+	if (cairn_diagnosis_is_own_engine(diagnosis) || (!diagnosis->allocator && diagnosis->module_count))
 		return;
 	if (diagnosis->has_agent && strcmp(state, "no jemalloc") == 0)
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
@@ -159,13 +162,13 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
 				  "jemalloc's functions have a prefix; the profile covers only memory allocated through them");
 	if (finding->level == CAIRN_UNKNOWN && !cairn_diagnosis_is_static(diagnosis))
-		fix_by_run(diagnosis, finding);
+		cairn_finding_run(finding, diagnosis);
 }
 
 void cairn_check_single(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const char *other = other_malloc(diagnosis);
-	if (is_own_engine(diagnosis))
+	if (cairn_diagnosis_is_own_engine(diagnosis))
 		return;
 	if (diagnosis->jemalloc_count > 1)
 		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu copies of jemalloc; only the one in %s is profiled",
@@ -179,16 +182,22 @@ void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	char state[40];
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	bool told = diagnosis->has_agent && state[0] && strcmp(state, "no jemalloc") != 0;
-	if (is_own_engine(diagnosis) || (!told && !diagnosis->allocator))
+	if (cairn_diagnosis_is_own_engine(diagnosis) || (!told && !diagnosis->allocator))
 		return;
 	if (told ? strcmp(state, "built without profiling") != 0 : diagnosis->allocator->jemalloc.profiles) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc was built with profiling");
 		return;
 	}
+	if (needs_no_restart(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "jemalloc was built without profiling: it ignores prof:true; Cairn's own engine does without");
+		cairn_finding_attach(finding, diagnosis);
+		return;
+	}
 	cairn_finding_say(finding, CAIRN_WRONG, "jemalloc was built without profiling: it ignores prof:true");
 	finding->advice = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
-				  ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
-				  : "./configure --enable-prof, when jemalloc is built";
+				  ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] } in Cargo.toml"
+				  : "build jemalloc with ./configure --enable-prof";
 }
 
 void cairn_check_statistics(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -306,10 +315,38 @@ static enum truth is_enabled(const struct cairn_diagnosis *diagnosis, const char
 	return cairn_malloc_conf_true(&diagnosis->conf, "prof", false) ? YES : whole ? NO : MAYBE;
 }
 
+/* Whether the process was started with profiling enabled, and what it takes if it was not. */
+static void check_started(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding, enum truth enabled, const char *how)
+{
+	if (enabled == YES) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
+		return;
+	}
+	bool silent = cairn_diagnosis_library(diagnosis) && !diagnosis->has_agent;
+	if (enabled == MAYBE)
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "cannot tell whether it was started with prof:true: its environment cannot be read");
+	else if (needs_no_restart(diagnosis))
+		cairn_finding_say(
+			finding, CAIRN_NOTE,
+			"it was started without prof:true (%s), so jemalloc's profiler is off; Cairn's own engine needs no restart", how);
+	else if (silent)
+		cairn_finding_say(
+			finding, CAIRN_UNKNOWN,
+			"it was started without prof:true (%s); only the agent can tell whether Cairn's own engine profiles it", how);
+	else
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "it was started without prof:true (%s), and only a restart enables jemalloc's profiler", how);
+	if (needs_no_restart(diagnosis))
+		cairn_finding_attach(finding, diagnosis);
+	else if (!silent)
+		add_option(diagnosis, finding, "prof:true");
+}
+
 void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const char *how;
-	if (is_own_engine(diagnosis)) /* it can always be switched on */
+	if (cairn_diagnosis_is_own_engine(diagnosis)) /* it can always be switched on */
 		return;
 	if (diagnosis->module_count && (!diagnosis->allocator || !diagnosis->allocator->jemalloc.profiles))
 		return;
@@ -333,16 +370,8 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 							  cairn_shell_word(&diagnosis->arena, diagnosis->name));
 		else if (enabled != YES)
 			finding->advice = cairn_arena_format(&diagnosis->arena, "%s in the environment of the program that loads it", line);
-	} else if (enabled == YES) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
-	} else if (enabled == MAYBE) {
-		cairn_finding_say(finding, CAIRN_UNKNOWN,
-				  "cannot tell whether it was started with prof:true: its environment cannot be read");
-		add_option(diagnosis, finding, "prof:true");
 	} else {
-		cairn_finding_say(finding, CAIRN_WRONG,
-				  "it was started without prof:true (%s), and only a restart changes that", how);
-		add_option(diagnosis, finding, "prof:true");
+		check_started(diagnosis, finding, enabled, how);
 	}
 }
 
@@ -380,22 +409,43 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 
 void cairn_check_threads(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	if (!cairn_malloc_conf_true(&diagnosis->conf, "prof_thread_active_init", true)) {
+	if (!cairn_diagnosis_is_own_engine(diagnosis) &&
+	    !cairn_malloc_conf_true(&diagnosis->conf, "prof_thread_active_init", true)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "prof_thread_active_init:false: threads are sampled only if they ask for it");
 		add_option(diagnosis, finding, "prof_thread_active_init:true");
 	}
 }
 
+void cairn_finding_period(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, unsigned period)
+{
+	struct cairn_arena *arena = &diagnosis->arena;
+	unsigned kilobytes = period >> 10;
+	int logarithm = __builtin_ctz(period);
+	if (diagnosis->has_agent) {
+		size_t length = strlen(finding->text.text);
+		snprintf(finding->text.text + length, sizeof finding->text.text - length, "; a new period discards the samples so far");
+		finding->fix =
+			cairn_arena_format(arena, "cairn reset --period %uK %s", kilobytes, cairn_shell_word(arena, diagnosis->name));
+	} else if (diagnosis->kind == CAIRN_DIAGNOSIS_PROCESS) {
+		add_option(diagnosis, finding, cairn_arena_format(arena, "lg_prof_sample:%d", logarithm));
+	} else if (diagnosis->has_trailer) {
+		finding->advice = cairn_arena_format(arena, "'cairn reset --period %uK PID', or --period %uK when 'cairn run' starts it",
+						     kilobytes, kilobytes);
+	} else {
+		finding->advice = cairn_arena_format(arena, "lg_prof_sample:%d is a sample every %u KiB", logarithm, kilobytes);
+	}
+}
+
 void cairn_check_period(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	enum { usual = 19, few = 100 };
+	enum { few = 100 };
 	char text[24], human[24], memory[24];
 	const char *how;
 	if (is_enabled(diagnosis, &how) != YES)
 		return;
 	cairn_diagnosis_field(diagnosis, "period", text, sizeof text);
-	size_t logarithm = (size_t)cairn_malloc_conf_number(&diagnosis->conf, "lg_prof_sample", usual);
+	size_t logarithm = (size_t)cairn_malloc_conf_number(&diagnosis->conf, "lg_prof_sample", __builtin_ctz(CAIRN_PERIOD_USUAL));
 	if (!text[0])
 		cairn_diagnosis_peek(diagnosis, "lg_prof_sample", &logarithm, sizeof logarithm);
 	double period = text[0] ? strtod(text, NULL) : (double)((uint64_t)1 << (logarithm < 63 ? logarithm : 63));
@@ -405,20 +455,31 @@ void cairn_check_period(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "a sample every %s of allocation is dense: it costs time, and extra pages for each sampled object",
 				  human);
-		add_option(diagnosis, finding, diagnosis->resident >> usual < few ? "lg_prof_sample:16" : "lg_prof_sample:19");
+		cairn_finding_period(finding, diagnosis,
+				     diagnosis->resident / CAIRN_PERIOD_USUAL < few ? CAIRN_PERIOD_FINE : CAIRN_PERIOD_USUAL);
 	} else if (period > CAIRN_PERIOD_FINE && diagnosis->resident && (double)diagnosis->resident / period < few) {
 		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
 				  "a sample every %s is coarse for %s of memory: about %.0f samples, so errors are large", human, memory,
 				  (double)diagnosis->resident / period);
-		add_option(diagnosis, finding, "lg_prof_sample:16");
+		cairn_finding_period(finding, diagnosis, CAIRN_PERIOD_FINE);
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "a sample every %s of allocation", human);
 	}
 }
 
+/* Whether jemalloc's own profiler is enabled, which it may be beside Cairn's engine. */
+static bool jemalloc_profiles(const struct cairn_diagnosis *diagnosis)
+{
+	const char *how;
+	return cairn_diagnosis_is_own_engine(diagnosis) ? cairn_malloc_conf_true(&diagnosis->conf, "prof", false)
+							: is_enabled(diagnosis, &how) == YES;
+}
+
 static bool may_write(const struct cairn_diagnosis *diagnosis, const struct stat *status)
 {
-	mode_t needed_mode = diagnosis->user == status->st_uid ? S_IWUSR : diagnosis->group == status->st_gid ? S_IWGRP : S_IWOTH;
+	mode_t needed_mode = diagnosis->user == status->st_uid                       ? S_IWUSR
+			     : cairn_diagnosis_has_group(diagnosis, status->st_gid) ? S_IWGRP
+										    : S_IWOTH;
 	return diagnosis->user == 0 || (status->st_mode & needed_mode);
 }
 
@@ -427,10 +488,10 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 {
 	enum { least_free = 64 << 20 };
 	const struct cairn_malloc_conf *conf = &diagnosis->conf;
-	const char *prefix = cairn_malloc_conf_get(conf, "prof_prefix"), *how;
+	const char *prefix = cairn_malloc_conf_get(conf, "prof_prefix");
 	bool by_itself = cairn_malloc_conf_true(conf, "prof_final", false) || cairn_malloc_conf_true(conf, "prof_gdump", false) ||
 			 cairn_malloc_conf_number(conf, "lg_prof_interval", -1) >= 0;
-	if (is_enabled(diagnosis, &how) != YES || !diagnosis->pid || (!prefix && !by_itself))
+	if (!jemalloc_profiles(diagnosis) || !diagnosis->pid || (!prefix && !by_itself))
 		return;
 	prefix = prefix ? prefix : "jeprof";
 	size_t length = cairn_path_folder(prefix);

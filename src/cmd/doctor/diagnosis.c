@@ -6,8 +6,10 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cmd/attach/check.h"
 #include "cmd/files.h"
 #include "profile/read.h"
+#include "symbol/find.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -53,7 +55,9 @@ static void open_module(struct cairn_diagnosis *diagnosis, struct cairn_diagnosi
 {
 	module->elf = module->reachable ? cairn_elf_open(module->reachable, NULL) : NULL;
 	if (!module->elf) {
-		diagnosis->unread = module->path;
+		/* Generated code and a library in memory, as `cairn attach` loads the agent, have no file that could be read. */
+		if (!module->path[0] || cairn_module_has_file(module->path))
+			diagnosis->unread = module->path;
 		return;
 	}
 	module->has_jemalloc = cairn_elf_jemalloc(module->elf, &module->jemalloc);
@@ -96,7 +100,7 @@ static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 	    !cairn_text_take(&rest, ":") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") ||
 	    !cairn_text_decimal(&rest, &inode))
 		return;
-	bool gone = cairn_path_take_deleted(&path);
+	bool marked = cairn_path_take_deleted(&path); /* so is what never had a file */
 	for (size_t i = 0; i < diagnosis->module_count; i++)
 		if (cairn_bytes_equal(path, cairn_bytes_of(diagnosis->modules[i].path))) {
 			if (!diagnosis->modules[i].start) {
@@ -107,8 +111,8 @@ static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 		}
 	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
 	struct cairn_diagnosis_module *module = &diagnosis->modules[diagnosis->module_count++];
-	*module = (struct cairn_diagnosis_module){
-		.path = cairn_arena_text(&diagnosis->arena, path), .deleted = gone, .start = start, .offset = offset};
+	*module = (struct cairn_diagnosis_module){.path = cairn_arena_text(&diagnosis->arena, path), .start = start, .offset = offset};
+	module->deleted = marked && cairn_module_has_file(module->path);
 	module->reachable = reach(diagnosis, module->path, inode, range);
 	open_module(diagnosis, module);
 }
@@ -169,6 +173,45 @@ bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *n
 	       loaded_address(allocator, &address) && read_memory(diagnosis, address, out, size) == size;
 }
 
+/* The address in the process of the symbol NAME that MODULE exports. */
+static bool exported_address(const struct cairn_diagnosis_module *module, const char *name, uint64_t *address)
+{
+	if (!module->elf)
+		return false;
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(module->elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if (strcmp(symbol.name, name) == 0) {
+			*address = symbol.address;
+			return loaded_address(module, address);
+		}
+	return false;
+}
+
+const struct cairn_diagnosis_module *cairn_diagnosis_find_module(const struct cairn_diagnosis *diagnosis, const char *name)
+{
+	for (size_t i = 0; i < diagnosis->module_count; i++)
+		if (strstr(diagnosis->modules[i].path, name))
+			return &diagnosis->modules[i];
+	return NULL;
+}
+
+const struct cairn_diagnosis_module *cairn_diagnosis_library(const struct cairn_diagnosis *diagnosis)
+{
+	return cairn_diagnosis_find_module(diagnosis, "libcairn.so");
+}
+
+bool cairn_diagnosis_attach_state(const struct cairn_diagnosis *diagnosis, struct cairn_attach *out)
+{
+	const struct cairn_diagnosis_module *library = cairn_diagnosis_library(diagnosis);
+	uint64_t address;
+	if (!library || !exported_address(library, "cairn_attached", &address) ||
+	    read_memory(diagnosis, address, out, sizeof *out) != sizeof *out || out->version != CAIRN_ATTACH_VERSION)
+		return false;
+	out->problem[sizeof out->problem - 1] = 0;
+	return true;
+}
+
 /* The variables that VECTOR points to in the process. */
 static struct cairn_bytes read_vector(struct cairn_diagnosis *diagnosis, uint64_t vector)
 {
@@ -198,19 +241,12 @@ static void recover_environment(struct cairn_diagnosis *diagnosis)
 		return;
 	diagnosis->has_environment = false;
 	for (size_t i = 0; i < diagnosis->module_count && !diagnosis->has_environment; i++) {
-		struct cairn_diagnosis_module *module = &diagnosis->modules[i];
-		struct cairn_elf_symbols symbols = module->elf ? cairn_elf_symbols(module->elf, ".dynsym") : (struct cairn_elf_symbols){0};
-		struct cairn_elf_symbol symbol;
-		uint64_t vector = 0;
-		while (cairn_elf_symbols_next(&symbols, &symbol)) {
-			uint64_t address = symbol.address;
-			if (strcmp(symbol.name, "environ") != 0 || !loaded_address(module, &address) ||
-			    read_memory(diagnosis, address, &vector, sizeof vector) != sizeof vector || !vector)
-				continue;
-			diagnosis->environment = read_vector(diagnosis, vector);
-			diagnosis->has_environment = diagnosis->environment.length > 0;
-			break;
-		}
+		uint64_t address, vector = 0;
+		if (!exported_address(&diagnosis->modules[i], "environ", &address) ||
+		    read_memory(diagnosis, address, &vector, sizeof vector) != sizeof vector || !vector)
+			continue;
+		diagnosis->environment = read_vector(diagnosis, vector);
+		diagnosis->has_environment = diagnosis->environment.length > 0;
 	}
 }
 
@@ -248,6 +284,16 @@ const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, co
 void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *path, char *out, size_t size)
 {
 	cairn_target_field(cairn_buffer_bytes(&diagnosis->agent), path, out, size);
+}
+
+bool cairn_diagnosis_is_own_engine(const struct cairn_diagnosis *diagnosis)
+{
+	char engine[16];
+	if (diagnosis->kind == CAIRN_DIAGNOSIS_DUMP)
+		return diagnosis->has_trailer &&
+		       cairn_bytes_equal(cairn_trailer_value(&diagnosis->trailer, "engine"), cairn_bytes_of("cairn"));
+	cairn_diagnosis_field(diagnosis, "engine.name", engine, sizeof engine);
+	return diagnosis->has_agent && strcmp(engine, "cairn") == 0;
 }
 
 /* A jemalloc that replaces malloc takes precedence over one that is called by other names. */
@@ -306,19 +352,41 @@ static bool read_secure(struct cairn_diagnosis *diagnosis)
 	return false;
 }
 
-/* The value of "NAME:  N kB", or of any number after "NAME:". */
-static uint64_t status_number(struct cairn_bytes status, const char *name)
+/* What stands after "NAME:"; empty if there is no such line. */
+static struct cairn_bytes status_value(struct cairn_bytes status, const char *name)
 {
 	struct cairn_bytes line;
-	while (cairn_text_line(&status, &line, NULL)) {
-		uint64_t value = 0;
-		if (!cairn_text_take(&line, name) || !cairn_text_take(&line, ":"))
-			continue;
-		line = cairn_text_trim(line);
-		cairn_text_decimal(&line, &value);
-		return value;
-	}
-	return 0;
+	while (cairn_text_line(&status, &line, NULL))
+		if (cairn_text_take(&line, name) && cairn_text_take(&line, ":"))
+			return cairn_text_trim(line);
+	return (struct cairn_bytes){"", 0};
+}
+
+/* Takes the first of the numbers in VALUE off it. */
+static bool take_number(struct cairn_bytes *value, uint64_t *number)
+{
+	bool found = cairn_text_decimal(value, number);
+	*value = cairn_text_trim(*value);
+	return found;
+}
+
+/* The ids of a line are the real one, the effective one and others. */
+static uint32_t effective_id(struct cairn_bytes status, const char *name)
+{
+	struct cairn_bytes ids = status_value(status, name);
+	uint64_t id = 0;
+	for (int i = 0; i < 2; i++)
+		take_number(&ids, &id);
+	return (uint32_t)id;
+}
+
+bool cairn_diagnosis_has_group(const struct cairn_diagnosis *diagnosis, gid_t group)
+{
+	struct cairn_bytes ids = status_value(diagnosis->status, "Groups");
+	bool has = diagnosis->group == group;
+	for (uint64_t id; !has && take_number(&ids, &id);)
+		has = id == group;
+	return has;
 }
 
 static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *error)
@@ -330,13 +398,17 @@ static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *e
 	diagnosis->root = cairn_arena_format(&diagnosis->arena, "/proc/%d/root", diagnosis->pid);
 	diagnosis->folder = read_link(diagnosis, cairn_arena_format(&diagnosis->arena, "/proc/%d/cwd", diagnosis->pid));
 	diagnosis->status = read_proc(diagnosis, "status", NULL);
-	diagnosis->user = (uid_t)status_number(diagnosis->status, "Uid");
-	diagnosis->group = (gid_t)status_number(diagnosis->status, "Gid");
-	diagnosis->resident = status_number(diagnosis->status, "VmRSS") << 10;
+	struct cairn_bytes state = status_value(diagnosis->status, "State"), resident = status_value(diagnosis->status, "VmRSS");
+	uint64_t kilobytes = 0;
+	take_number(&resident, &kilobytes);
+	diagnosis->state = state.length ? state.data[0] : 0;
+	diagnosis->user = effective_id(diagnosis->status, "Uid");
+	diagnosis->group = effective_id(diagnosis->status, "Gid");
+	diagnosis->resident = kilobytes << 10;
 	diagnosis->limits = read_proc(diagnosis, "limits", NULL);
 	diagnosis->environment = read_proc(diagnosis, "environ", &diagnosis->has_environment);
 	diagnosis->is_secure = read_secure(diagnosis);
-	if (memmem(diagnosis->status.data, diagnosis->status.length, "\nState:\tZ", 9) || diagnosis->resident == 0)
+	if (diagnosis->state == 'Z' || diagnosis->resident == 0)
 		return cairn_fail(error, "process %d has ended, or is a kernel thread", diagnosis->pid);
 	list_modules(diagnosis);
 	if (!diagnosis->has_maps && !diagnosis->modules[0].elf && !diagnosis->has_agent)
@@ -346,6 +418,7 @@ static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *e
 	recover_environment(diagnosis);
 	choose_allocator(diagnosis);
 	read_conf(diagnosis);
+	diagnosis->can_attach = cairn_attach_is_possible(diagnosis->pid, false, &diagnosis->attach_problem);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #ifndef CAIRN_CMD_DOCTOR_DIAGNOSIS_H
 #define CAIRN_CMD_DOCTOR_DIAGNOSIS_H
 
+#include "agent/host/attach.h"
 #include "cmd/malloc_conf.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
@@ -18,7 +19,7 @@ enum cairn_diagnosis_kind { CAIRN_DIAGNOSIS_PROCESS = 1, CAIRN_DIAGNOSIS_BINARY 
 struct cairn_diagnosis_module {
 	const char *path;      /* as the process sees it, or as it was named */
 	const char *reachable; /* the path for opening it; NULL if we cannot */
-	bool deleted;          /* removed or replaced since it was loaded */
+	bool deleted;          /* removed or replaced on disk since it was loaded */
 	uint64_t start, offset; /* where its code is loaded, and where in the file that is; 0 for a file */
 	struct cairn_elf *elf; /* NULL when it could not be read */
 	bool has_jemalloc;
@@ -42,7 +43,8 @@ struct cairn_diagnosis {
 
 	/* A process. */
 	int pid;
-	uid_t user;
+	char state; /* its letter as in proc(5) */
+	uid_t user; /* effective, as is the group */
 	gid_t group;
 	struct cairn_bytes status, environment, limits; /* of /proc; empty when they cannot be read */
 	bool has_environment, has_maps;
@@ -54,6 +56,8 @@ struct cairn_diagnosis {
 	struct cairn_target target;
 	struct cairn_error agent_problem; /* why no agent answers */
 	struct cairn_buffer agent;        /* its status as JSON */
+	bool can_attach;                  /* `cairn attach` would work, though there is no need where an agent answers */
+	struct cairn_error attach_problem; /* why it would not */
 
 	/* A dump. */
 	struct cairn_buffer dump;
@@ -70,6 +74,21 @@ void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
 /* Whether the program has no loader: nothing can be preloaded into it, and its jemalloc aborts in libgcc's unwinder once prof:true
  * is set. */
 bool cairn_diagnosis_is_static(const struct cairn_diagnosis *diagnosis);
+
+/* The module whose path contains NAME, or NULL. Borrowed. */
+const struct cairn_diagnosis_module *cairn_diagnosis_find_module(const struct cairn_diagnosis *diagnosis, const char *name);
+
+/* The library of the agent that the process has loaded, whether or not the agent runs; NULL for none. Borrowed. */
+const struct cairn_diagnosis_module *cairn_diagnosis_library(const struct cairn_diagnosis *diagnosis);
+
+/* Reads what that library says of itself. Returns false if that fails. */
+bool cairn_diagnosis_attach_state(const struct cairn_diagnosis *diagnosis, struct cairn_attach *out);
+
+/* Whether Cairn's own engine, which needs nothing of jemalloc, profiles the process or wrote the dump. */
+bool cairn_diagnosis_is_own_engine(const struct cairn_diagnosis *diagnosis);
+
+/* Whether the process has the rights of GROUP. */
+bool cairn_diagnosis_has_group(const struct cairn_diagnosis *diagnosis, gid_t group);
 
 /* The value of a variable in the environment that the process was started with, or NULL. Borrowed. */
 const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name);

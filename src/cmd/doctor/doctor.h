@@ -8,8 +8,10 @@
 
 #include "cmd/doctor/diagnosis.h"
 
-/* With this period in bytes or a shorter one, few samples are not due to the period. */
-enum { CAIRN_PERIOD_FINE = 64 << 10 };
+enum {
+	CAIRN_PERIOD_FINE = 64 << 10, /* with this period in bytes or a shorter one, few samples are not due to the period */
+	CAIRN_PERIOD_USUAL = 512 << 10,
+};
 
 enum cairn_finding_level {
 	CAIRN_NOTHING,    /* the check does not apply */
@@ -32,6 +34,15 @@ void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level l
 
 /* The fix is a restart with VARIABLE=VALUE in the environment: a command if the command line is known, else in words. */
 void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, const char *variable, const char *value);
+
+/* The fix is `cairn attach`, where diagnosis->can_attach. */
+void cairn_finding_attach(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis);
+
+/* The fix is to start it with `cairn run`, which adds the agent and samples from the start. */
+void cairn_finding_run(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis);
+
+/* The fix is a sample every PERIOD bytes, a power of two: by the agent, without a restart, else by an option of jemalloc. */
+void cairn_finding_period(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, unsigned period);
 
 typedef void cairn_check_look(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding);
 
@@ -89,7 +100,11 @@ cairn_check_look cairn_check_dump_debug;
 /* Appends what `cairn doctor --json NAME` prints to OUT. Fails if NAME cannot be examined. TOKEN may be NULL. */
 bool cairn_doctor_json(const char *name, const char *token, struct cairn_buffer *out, struct cairn_error *error);
 
+/* Whether PROFILE has samples of objects, live or freed. The memory that the service mapped itself has stacks without any. */
+bool cairn_check_has_samples(const struct cairn_profile *profile);
+
 /* The number of samples in PROFILE, and how much it shows of what the allocator counts. TRAILER may be NULL. */
-void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);
+void cairn_check_profile_coverage(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile,
+				  const struct cairn_trailer *trailer, struct cairn_finding *finding);
 
 #endif

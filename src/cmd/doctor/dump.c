@@ -16,7 +16,16 @@ static double sum_samples(const struct cairn_profile *profile)
 	return sum;
 }
 
-void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding)
+bool cairn_check_has_samples(const struct cairn_profile *profile)
+{
+	uint32_t allocated = cairn_profile_find_value(profile, "alloc_space");
+	if (!profile->sampled)
+		return profile->sample_count > 0;
+	return sum_samples(profile) > 0 || (allocated != CAIRN_NONE && cairn_profile_total(profile, allocated) > 0);
+}
+
+void cairn_check_profile_coverage(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile,
+				  const struct cairn_trailer *trailer, struct cairn_finding *finding)
 {
 	struct cairn_bill_facts facts = {0};
 	if (trailer)
@@ -32,11 +41,15 @@ void cairn_check_profile_coverage(const struct cairn_profile *profile, const str
 			"%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was "
 			"off, or samples were discarded",
 			samples, seen, live);
-		finding->advice = "prof:true without prof_active:false when it is started, so that nothing is missed";
+		if (cairn_diagnosis_is_own_engine(diagnosis))
+			cairn_finding_run(finding, diagnosis);
+		else
+			finding->advice = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
 		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: expect errors of 10 %% and more (%s)", samples,
 				  samples < 1.5 ? "sample is" : "samples are", seen);
-		finding->advice = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
+		if (profile->period > CAIRN_PERIOD_FINE)
+			cairn_finding_period(finding, diagnosis, CAIRN_PERIOD_FINE);
 	} else if (there > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);
 	} else {
@@ -48,14 +61,16 @@ void cairn_check_dump_samples(struct cairn_diagnosis *diagnosis, struct cairn_fi
 {
 	char human[24];
 	const struct cairn_profile *profile = &diagnosis->profile;
-	if (profile->sample_count == 0) {
-		cairn_finding_say(
-			finding, CAIRN_WRONG,
-			"there are no samples: profiling was not active (prof_active:false), or less was allocated than the period of %s",
-			cairn_text_human(profile->period, human));
-		finding->advice = "MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16";
+	if (!cairn_check_has_samples(profile)) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there are no samples: sampling was off, or less was allocated than the period of %s",
+				  cairn_text_human(profile->period, human));
+		finding->advice = !diagnosis->has_trailer ? "MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16 when it is started"
+				  : profile->period > CAIRN_PERIOD_FINE
+					  ? "'cairn activate PID' turns sampling on, 'cairn reset --period 64K PID' shortens the period"
+					  : "'cairn activate PID' turns sampling on";
 	} else if (profile->kind == CAIRN_PROFILE_HEAP) {
-		cairn_check_profile_coverage(profile, NULL, finding);
+		cairn_check_profile_coverage(diagnosis, profile, NULL, finding);
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%zu stacks", profile->sample_count);
 	}
@@ -71,7 +86,7 @@ void cairn_check_dump_period(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	cairn_text_human(period, human);
 	if (period >= coarse) {
 		cairn_finding_say(finding, CAIRN_WRONG, "a sample every %s: most smaller allocations are missed", human);
-		finding->advice = "lg_prof_sample:19 is a sample every 512 KiB";
+		cairn_finding_period(finding, diagnosis, CAIRN_PERIOD_USUAL);
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, period > 1 ? "a sample every %s" : "every allocation was recorded", human);
 	}
@@ -101,12 +116,6 @@ void cairn_check_dump_maps(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		bare, profile->location_count);
 }
 
-/* jemalloc's own profiler may be there, too, and off. */
-static bool is_of_own_engine(const struct cairn_diagnosis *diagnosis)
-{
-	return cairn_bytes_equal(cairn_trailer_value(&diagnosis->trailer, "engine"), cairn_bytes_of("cairn"));
-}
-
 void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->profile.kind != CAIRN_PROFILE_HEAP)
@@ -121,15 +130,15 @@ void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_fi
 	} else {
 		struct cairn_bytes host = diagnosis->trailer.host, version = diagnosis->trailer.jemalloc;
 		cairn_finding_say(finding, CAIRN_RIGHT, "whole, of process %d on %.*s%s%s%.*s", diagnosis->trailer.pid, (int)host.length,
-				  host.data, is_of_own_engine(diagnosis) ? ", by Cairn's engine" : "", version.length ? ", jemalloc " : "",
-				  (int)version.length, version.data);
+				  host.data, cairn_diagnosis_is_own_engine(diagnosis) ? ", by Cairn's engine" : "",
+				  version.length ? ", jemalloc " : "", (int)version.length, version.data);
 	}
 }
 
 void cairn_check_dump_coverage(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->has_trailer && diagnosis->profile.sample_count && cairn_trailer_number(&diagnosis->trailer, "stats.allocated"))
-		cairn_check_profile_coverage(&diagnosis->profile, &diagnosis->trailer, finding);
+		cairn_check_profile_coverage(diagnosis, &diagnosis->profile, &diagnosis->trailer, finding);
 }
 
 void cairn_check_dump_start(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -138,7 +147,9 @@ void cairn_check_dump_start(struct cairn_diagnosis *diagnosis, struct cairn_find
 	if (!diagnosis->has_trailer)
 		return;
 	double late = trailer->active_since_ns && trailer->start_ns ? (double)(trailer->active_since_ns - trailer->start_ns) / 1e9 : 0;
-	if (!is_of_own_engine(diagnosis) && cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
+	/* jemalloc's own profiler may be there beside Cairn's engine, and off. */
+	if (!cairn_diagnosis_is_own_engine(diagnosis) &&
+	    cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "sampling was off when the dump was written: it shows only memory sampled before that");
 	else if (trailer->reset_ns)

@@ -55,10 +55,9 @@ static int find_keeper(int pid, const struct stat *ledger)
 
 void cairn_check_last_moment(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char engine[16], file[300], problem[400];
+	char file[300], problem[400];
 	struct stat ledger;
-	cairn_diagnosis_field(diagnosis, "engine.name", engine, sizeof engine);
-	if (!diagnosis->has_agent || strcmp(engine, "cairn") != 0)
+	if (!cairn_diagnosis_is_own_engine(diagnosis))
 		return;
 	cairn_diagnosis_field(diagnosis, "ledger.file", file, sizeof file);
 	cairn_diagnosis_field(diagnosis, "ledger.problem", problem, sizeof problem);
@@ -118,8 +117,10 @@ void cairn_check_dump_leaks(struct cairn_diagnosis *diagnosis, struct cairn_find
 {
 	struct cairn_judged judged = {0};
 	struct cairn_buffer words = cairn_buffer(1 << 16);
-	if (diagnosis->profile.kind == CAIRN_PROFILE_HEAP &&
-	    cairn_judged_make(&judged, &diagnosis->profile, &(struct cairn_view_options){0})) {
+	if (diagnosis->profile.has_ages && !cairn_check_has_samples(&diagnosis->profile)) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "there are no samples whose ages could be judged");
+	} else if (diagnosis->profile.kind == CAIRN_PROFILE_HEAP &&
+		   cairn_judged_make(&judged, &diagnosis->profile, &(struct cairn_view_options){0})) {
 		cairn_words_leaks(&judged.leaks, &judged.view, &(struct cairn_shape){0}, &words);
 		cairn_finding_say(finding, judged.leaks.growing ? CAIRN_NOTE : CAIRN_RIGHT, "by the ages of live objects, %.*s",
 				  (int)words.length, words.data);

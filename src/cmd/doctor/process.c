@@ -1,7 +1,6 @@
 /* process.c - checks whether the process can be profiled, and whether its profile shows something.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
-#include "cmd/attach/check.h"
 #include "cmd/attach/subject.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
@@ -16,12 +15,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct cairn_diagnosis_module *find_module(const struct cairn_diagnosis *diagnosis, const char *name)
+/* The agent is loaded but does not answer. Where attaching starts it, the next check says so. */
+static void check_silent_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	for (size_t i = 0; i < diagnosis->module_count; i++)
-		if (strstr(diagnosis->modules[i].path, name))
-			return &diagnosis->modules[i];
-	return NULL;
+	static const char *const reasons[] = {
+		[CAIRN_ATTACH_DETACHED] = "it was detached",
+		[CAIRN_ATTACH_WAITING] = "it waits in a forked child, which has not been sampled yet",
+	};
+	struct cairn_attach agent;
+	bool found = diagnosis->target.socket[0] || diagnosis->target.forbidden;
+	bool known = !found && cairn_diagnosis_attach_state(diagnosis, &agent);
+	uint32_t state = known ? agent.state : CAIRN_ATTACH_NEVER;
+	if (diagnosis->state == 'T') {
+		cairn_finding_say(finding, CAIRN_WRONG, "the agent is loaded but cannot answer, since the process is stopped");
+		finding->fix = cairn_arena_format(&diagnosis->arena, "kill -CONT %d", diagnosis->pid);
+	} else if (found) {
+		cairn_finding_say(finding, CAIRN_WRONG, "the agent is loaded but does not answer here: %.300s",
+				  diagnosis->agent_problem.text);
+	} else if (state == CAIRN_ATTACH_FAILED) {
+		cairn_finding_say(finding, CAIRN_WRONG, "the agent is loaded but could not start: %s", agent.problem);
+	} else {
+		bool told = state < sizeof reasons / sizeof *reasons && reasons[state];
+		cairn_finding_say(finding, diagnosis->can_attach ? CAIRN_NOTE : CAIRN_WRONG, "the agent is loaded but does not run: %s",
+				  told ? reasons[state] : "it was detached, waits in a forked child, or found nothing that it can profile");
+	}
 }
 
 void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -31,9 +48,8 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	cairn_diagnosis_field(diagnosis, "agent.version", version, sizeof version);
 	if (diagnosis->has_agent) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "the agent %s answers", version);
-	} else if (find_module(diagnosis, "libcairn")) {
-		cairn_finding_say(finding, CAIRN_WRONG, "the agent is loaded but does not answer here: %.300s",
-				  diagnosis->agent_problem.text);
+	} else if (cairn_diagnosis_library(diagnosis)) {
+		check_silent_agent(diagnosis, finding);
 	} else if (preload && strstr(preload, "libcairn") && diagnosis->has_maps) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "LD_PRELOAD names the agent, but it was not loaded: the process cannot see the file, or the "
@@ -45,24 +61,21 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "no agent: without one, Cairn can only read the dumps that jemalloc itself writes");
-		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --") : NULL;
-		if (!finding->fix)
-			finding->advice = "start it with 'cairn run -- COMMAND'";
+		cairn_finding_run(finding, diagnosis);
 	}
 }
 
 /* Whether `cairn attach` would work. */
 void cairn_check_attach(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	struct cairn_error error;
 	if (diagnosis->has_agent || !diagnosis->pid)
 		return;
-	if (!cairn_attach_is_possible(diagnosis->pid, false, &error)) {
-		cairn_finding_say(finding, CAIRN_NOTE, "it cannot be attached to: %s", error.text);
+	if (!diagnosis->can_attach) {
+		cairn_finding_say(finding, CAIRN_NOTE, "it cannot be attached to: %s", diagnosis->attach_problem.text);
 		return;
 	}
 	cairn_finding_say(finding, CAIRN_NOTE, "it can be attached to while it runs");
-	finding->fix = cairn_arena_format(&diagnosis->arena, "cairn attach %d", diagnosis->pid);
+	cairn_finding_attach(finding, diagnosis);
 }
 
 /* A port that nobody listens on; 0 if there is none. */
@@ -223,8 +236,8 @@ void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_findi
 static unsigned glibc_version(const struct cairn_diagnosis *diagnosis)
 {
 	static const char words[] = "release version 2.";
-	const struct cairn_diagnosis_module *libc = find_module(diagnosis, "/libc.so.6");
-	libc = libc ? libc : find_module(diagnosis, "/libc-2.");
+	const struct cairn_diagnosis_module *libc = cairn_diagnosis_find_module(diagnosis, "/libc.so.6");
+	libc = libc ? libc : cairn_diagnosis_find_module(diagnosis, "/libc-2.");
 	struct cairn_bytes text = libc && libc->elf ? cairn_elf_named(libc->elf, ".rodata") : (struct cairn_bytes){"", 0};
 	const char *at = text.length ? memmem(text.data, text.length, words, sizeof words - 1) : NULL;
 	uint64_t minor = 0;
@@ -237,7 +250,7 @@ void cairn_check_unwinder(struct cairn_diagnosis *diagnosis, struct cairn_findin
 {
 	const char *version = diagnosis->allocator ? diagnosis->allocator->jemalloc.version : "";
 	unsigned minor = glibc_version(diagnosis);
-	bool musl = find_module(diagnosis, "/ld-musl") != NULL;
+	bool musl = cairn_diagnosis_find_module(diagnosis, "/ld-musl") != NULL;
 	if (!diagnosis->allocator || !diagnosis->allocator->jemalloc.profiles)
 		return;
 	bool has_hook = version[0] > '5' || strncmp(version, "5.3", 3) == 0;
@@ -275,17 +288,17 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (!cairn_target_snapshot(&diagnosis->target, &body, &error) ||
 	    !cairn_profile_read(&profile, cairn_buffer_bytes(&body), diagnosis->name, &(struct cairn_read_options){0}, &error)) {
 		cairn_finding_say(finding, CAIRN_WRONG, "cannot get a profile: %.400s", error.text);
-	} else if (profile.sample_count == 0 && strcmp(state, "inactive") == 0) {
+	} else if (!cairn_check_has_samples(&profile) && strcmp(state, "inactive") == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
 		finding->fix =
 			cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
-	} else if (profile.sample_count == 0) {
+	} else if (!cairn_check_has_samples(&profile)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples yet: less was allocated since sampling began than the period");
 		finding->advice = "wait, or give it work";
 	} else {
 		bool known = cairn_trailer_read(cairn_buffer_bytes(&body), &trailer);
-		cairn_check_profile_coverage(&profile, known ? &trailer : NULL, finding);
+		cairn_check_profile_coverage(diagnosis, &profile, known ? &trailer : NULL, finding);
 	}
 	cairn_profile_free(&profile);
 	cairn_buffer_free(&body);
