@@ -209,8 +209,6 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	bool good = cairn_profile_read(&profile, dump, "the answer", &(struct cairn_read_options){0}, NULL);
 	const char *host = url ? cairn_target_host(url) : "";
 	put_name(facts->host, sizeof facts->host, (struct cairn_bytes){host, strcspn(host, "/?#")});
-	if (strchr(facts->host, '@')) /* a name and a password */
-		memmove(facts->host, strrchr(facts->host, '@') + 1, strlen(strrchr(facts->host, '@')));
 	if (good && profile.process)
 		put_name(facts->program, sizeof facts->program,
 			 program_name(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));

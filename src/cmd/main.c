@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/view.h"
@@ -193,12 +194,29 @@ static int usage_error(const struct cairn_error *error)
 	return CAIRN_EXIT_USAGE;
 }
 
+/* Takes users and passwords out of whatever may name a server. An argument takes precedence over the environment. */
+static bool set_credentials_aside(int argc, char **argv, struct cairn_error *error)
+{
+	bool good = true;
+	for (int i = 1; i < argc; i++)
+		good = cairn_url_set_aside(argv[i], good ? error : NULL) && good;
+	char *store = getenv("CAIRN_STORE") ? strdup(getenv("CAIRN_STORE")) : NULL;
+	if (store) {
+		cairn_url_set_aside(store, NULL);
+		setenv("CAIRN_STORE", store, 1);
+		free(store);
+	}
+	return good;
+}
+
 int cairn_run_command(const struct cairn_command *command, int argc, char **argv)
 {
-	if (command->run_arguments)
-		return command->run_arguments(argc, argv);
 	struct cairn_error error;
 	bool help;
+	if (!command->runs_another && !set_credentials_aside(argc, argv, &error))
+		return usage_error(&error);
+	if (command->run_arguments)
+		return command->run_arguments(argc, argv);
 	void *options = cairn_array_zero(1, command->options_size + 1);
 	if (command->view || command->has_setup || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
@@ -245,9 +263,10 @@ static void consider(const char *name, const char *word, const char **nearest, s
 	}
 }
 
-static int unknown_command(const char *name)
+static int unknown_command(char *name)
 {
 	struct cairn_error error;
+	cairn_url_set_aside(name, NULL);
 	const char *nearest = strcmp(name, "-v") == 0 || strcmp(name, "version") == 0 ? "--version" : NULL;
 	size_t best = nearest ? 0 : SIZE_MAX;
 	for (size_t i = 0; cairn_commands[i]; i++)

@@ -651,8 +651,8 @@ static bool check_options(const struct options *options, int count, char **opera
 		return cairn_fail(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
 	if (!check_forwards(&options->forwards, error))
 		return false;
-	if (options->store && !cairn_store_is(options->store))
-		return cairn_fail(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", options->store);
+	if (options->store && !cairn_store_name(options->store, error))
+		return false;
 	if (count + (int)options->services.count == 0)
 		return cairn_fail(error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	return check_operands(count, operands, error) && cairn_program_settings_are_good(&settings, error);
