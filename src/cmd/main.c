@@ -120,6 +120,12 @@ int cairn_say_failure(const struct cairn_error *error)
 	return error->usage ? CAIRN_EXIT_USAGE : CAIRN_EXIT_FAILED;
 }
 
+int cairn_say_usage(const char *text)
+{
+	cairn_say_error(text);
+	return CAIRN_EXIT_USAGE;
+}
+
 int cairn_say_not_one(int count, const char *kind, const char *detail)
 {
 	struct cairn_error error;
@@ -188,12 +194,6 @@ int cairn_say_lines(struct cairn_bytes text)
 	return code;
 }
 
-static int usage_error(const struct cairn_error *error)
-{
-	cairn_say_error(error->text);
-	return CAIRN_EXIT_USAGE;
-}
-
 /* Takes users and passwords out of whatever may name a server. An argument takes precedence over the environment. */
 static bool set_credentials_aside(int argc, char **argv, struct cairn_error *error)
 {
@@ -214,7 +214,7 @@ int cairn_run_command(const struct cairn_command *command, int argc, char **argv
 	struct cairn_error error;
 	bool help;
 	if (!command->runs_another && !set_credentials_aside(argc, argv, &error))
-		return usage_error(&error);
+		return cairn_say_failure(&error);
 	if (command->run_arguments)
 		return command->run_arguments(argc, argv);
 	void *options = cairn_array_zero(1, command->options_size + 1);
@@ -222,7 +222,7 @@ int cairn_run_command(const struct cairn_command *command, int argc, char **argv
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
-		code = usage_error(&error);
+		code = cairn_say_failure(&error);
 	} else if (help) {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_options_help(command, &out);
@@ -275,10 +275,10 @@ static int unknown_command(char *name)
 	consider(name, "--help", &nearest, &best);
 	consider(name, "--version", &nearest, &best);
 	if (nearest)
-		cairn_fail(&error, "no command '%s'; did you mean '%s'?", name, nearest);
+		cairn_fail_usage(&error, "no command '%s'; did you mean '%s'?", name, nearest);
 	else
-		cairn_fail(&error, "no command '%s'; 'cairn help' lists them", name);
-	return usage_error(&error);
+		cairn_fail_usage(&error, "no command '%s'; 'cairn help' lists them", name);
+	return cairn_say_failure(&error);
 }
 
 static int dispatch(int argc, char **argv)

@@ -140,13 +140,13 @@ static bool choose_prefix(const struct options *options, const char *name, char 
 	if (folder > 1) {
 		told[folder - 1] = '\0';
 		if (stat(told, &status) != 0 || !S_ISDIR(status.st_mode))
-			return cairn_fail(error, "--prefix: there is no folder %.400s", told);
+			return cairn_fail_usage(error, "--prefix: there is no folder %.400s", told);
 		told[folder - 1] = '/';
 	}
 	if (told[0] != '/' && !getcwd(here, sizeof here))
 		return cairn_fail_errno(error, "the working folder cannot be found");
 	int length = snprintf(prefix, path_size, "%s%s%s", here, here[0] ? "/" : "", told);
-	return length < path_size || cairn_fail(error, "--prefix is too long");
+	return length < path_size || cairn_fail_usage(error, "--prefix is too long");
 }
 
 /* Checks whether the agent will be able to listen, with the same code as in the service. The service is started in any case. */
@@ -249,19 +249,15 @@ static int run(const void *values, int count, char **operands)
 	struct options options = *(const struct options *)values;
 	struct cairn_error error;
 	char path[path_size], prefix[path_size];
-	if (count == 0) {
-		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count == 0)
+		return cairn_say_usage("missing COMMAND: cairn run [options] -- COMMAND...");
 	if (!cairn_suffix_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";
 	struct cairn_program_settings settings = {options.engine, options.token, options.listen, options.budget};
-	if (!cairn_program_settings_are_good(&settings, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!cairn_program_settings_are_good(&settings, &error))
+		return cairn_say_failure(&error);
 	const char *name = cairn_base_name(operands[0]);
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
@@ -270,10 +266,8 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error(error.text);
 		return there ? CAIRN_EXIT_NOT_STARTED : CAIRN_EXIT_NOT_FOUND;
 	}
-	if (!choose_prefix(&options, name, prefix, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!choose_prefix(&options, name, prefix, &error))
+		return cairn_say_failure(&error);
 	struct cairn_program program = cairn_program_study(path);
 	bool profiled = can_be_profiled(path, &program);
 	if (profiled) {

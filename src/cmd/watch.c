@@ -486,6 +486,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 static bool read_rules(const struct options *options, struct cairn_trigger_rules *rules, struct cairn_error *error)
 {
 	bool given = false;
+	struct cairn_error wrong;
 	for (unsigned i = GROW; i < DISTANCE; i++)
 		given = given || options->words[i];
 	*rules = cairn_trigger_usual;
@@ -493,16 +494,16 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 		*rules = (struct cairn_trigger_rules){.start = rules->start, .every = rules->every, .distance = rules->distance,
 						      .grow = options->words[EVERY] ? rules->grow : 0};
 	for (unsigned i = 0; i < RULE_WORDS; i++)
-		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
-			return cairn_fail_within(error, "--");
-	return cairn_trigger_any(rules) || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
+		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], &wrong))
+			return cairn_fail_usage(error, "--%s", wrong.text);
+	return cairn_trigger_any(rules) || cairn_fail_usage(error, "no rule triggers a dump; give one, such as --grow 20M");
 }
 
 static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
 {
 	int64_t age = 0;
 	if (options->keep_age && !cairn_text_duration(options->keep_age, &age))
-		return cairn_fail(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
+		return cairn_fail_usage(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
 	return cairn_folder_set(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
 		.count = options->keep_count,
 		.bytes = options->keep_bytes,
@@ -620,8 +621,8 @@ static bool check_operands(int count, char **operands, struct cairn_error *error
 {
 	for (int i = 0; i < count; i++)
 		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && operands[i][strspn(operands[i], "0123456789")])
-			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME",
-					  operands[i]);
+			return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME",
+						operands[i]);
 	return true;
 }
 
@@ -629,10 +630,10 @@ static bool check_forwards(const struct cairn_option_list *names, struct cairn_e
 {
 	bool good = true;
 	for (size_t i = 0; good && i < names->count; i++)
-		good = cairn_forward_is(names->items[i]) || cairn_fail(error,
-								       "--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
-								       "not '%.100s'",
-								       names->items[i]);
+		good = cairn_forward_is(names->items[i]) || cairn_fail_usage(error,
+									     "--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
+									     "not '%.100s'",
+									     names->items[i]);
 	return good;
 }
 
@@ -644,17 +645,17 @@ static bool check_options(const struct options *options, int count, char **opera
 						  agent->budget};
 	*duration_ns = 0;
 	if (options->duration && (!cairn_text_duration(options->duration, duration_ns) || *duration_ns == 0))
-		return cairn_fail(error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+		return cairn_fail_usage(error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
 	if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget || agent->filtered))
-		return cairn_fail(error, "--period, --engine, --listen, --budget and --filtered go with --attach");
+		return cairn_fail_usage(error, "--period, --engine, --listen, --budget and --filtered go with --attach");
 	if (options->labels.count > 0 && !options->push && !options->store && options->forwards.count == 0)
-		return cairn_fail(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
+		return cairn_fail_usage(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
 	if (!check_forwards(&options->forwards, error))
 		return false;
 	if (options->store && !cairn_store_name(options->store, error))
 		return false;
 	if (count + (int)options->services.count == 0)
-		return cairn_fail(error, "missing TARGET: a PID, socket or URL; or --service NAME");
+		return cairn_fail_usage(error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	return check_operands(count, operands, error) && cairn_program_settings_are_good(&settings, error);
 }
 
@@ -669,12 +670,9 @@ static int run(const void *values, int count, char **operands)
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (!check_options(options, count, operands, &duration_ns, &error) || !read_rules(options, &loop.watch.rules, &error) ||
-	    !read_folder(options, &loop.watch.folder, &error) || !cairn_template_check(loop.watch.pattern, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
-	if (!check_folder(loop.watch.folder.path, &error))
-		return cairn_say_error(error.text);
+	    !read_folder(options, &loop.watch.folder, &error) || !cairn_template_check(loop.watch.pattern, &error) ||
+	    !check_folder(loop.watch.folder.path, &error))
+		return cairn_say_failure(&error);
 	return watch_all(&loop, duration_ns, count, operands);
 }
 
