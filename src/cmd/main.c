@@ -219,7 +219,7 @@ int cairn_run_command(const struct cairn_command *command, int argc, char **argv
 		return command->run_arguments(argc, argv);
 	void *options = cairn_array_zero(1, command->options_size + 1);
 	if (command->view || command->has_setup || command->groups == cairn_report_groups)
-		cairn_view_untold(options);
+		cairn_view_set_not_given(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
 		code = cairn_say_failure(&error);

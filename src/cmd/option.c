@@ -175,11 +175,14 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 		*(uint64_t *)value = period;
 		return true;
 	}
-	case CAIRN_OPTION_NUMBER: {
+	case CAIRN_OPTION_NUMBER:
+	case CAIRN_OPTION_POSITIVE: {
 		char *end;
 		double number = strtod(text, &end);
 		if (end == text || *end || !(number >= 0))
 			return cairn_fail_usage(error, "--%s takes a number, not '%s'", option->name, text);
+		if (option->kind == CAIRN_OPTION_POSITIVE && number == 0)
+			return cairn_fail_usage(error, "--%s takes a number greater than 0, not '%s'", option->name, text);
 		*(double *)value = number;
 		return true;
 	}

@@ -92,19 +92,19 @@ const struct cairn_option_group cairn_report_groups[] = {
 	{0},
 };
 
-static const uint64_t untold_count = UINT64_MAX;
-static const double untold_fraction = -1;
+static const uint64_t count_not_given = UINT64_MAX;
+static const double fraction_not_given = -1;
 
-void cairn_view_untold(struct cairn_view_setup *setup)
+void cairn_view_set_not_given(struct cairn_view_setup *setup)
 {
-	setup->shape.node_count = untold_count;
-	setup->shape.node_fraction = setup->shape.edge_fraction = untold_fraction;
+	setup->shape.node_count = count_not_given;
+	setup->shape.node_fraction = setup->shape.edge_fraction = fraction_not_given;
 }
 
 struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64_t node_count, double node_fraction, double edge_fraction)
 {
 	struct cairn_shape shape = setup->shape;
-	if (shape.node_count == untold_count)
+	if (shape.node_count == count_not_given)
 		shape.node_count = setup->json ? 0 : node_count;
 	if (shape.node_fraction < 0)
 		shape.node_fraction = setup->json ? 0 : node_fraction;
