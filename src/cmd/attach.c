@@ -444,12 +444,6 @@ static int report(struct work *work, const struct options *options, const char *
 	return CAIRN_EXIT_DONE;
 }
 
-static int usage(const char *text)
-{
-	cairn_say_error(text);
-	return CAIRN_EXIT_USAGE;
-}
-
 static int run_attach(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
@@ -463,7 +457,7 @@ static int run_attach(const void *values, int count, char **operands)
 	}
 	struct cairn_program_settings settings = {options->engine, options->token, options->listen, options->budget};
 	if (!cairn_program_settings_are_good(&settings, &error))
-		return usage(error.text);
+		return cairn_say_failure(&error);
 	static struct work work;
 	work = (struct work){.pid = cairn_target_pid(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered};
 	if (options->waiting)

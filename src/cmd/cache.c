@@ -54,9 +54,8 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_error error;
 	int code = CAIRN_EXIT_DONE;
 	if (operand_count > 0) {
-		cairn_fail(&error, "'cairn cache' takes no operands, but got '%s'", operands[0]);
-		cairn_say_failure(&error);
-		return CAIRN_EXIT_USAGE;
+		cairn_fail_usage(&error, "'cairn cache' takes no operands, but got '%s'", operands[0]);
+		return cairn_say_failure(&error);
 	}
 	if (!cairn_cache_open(&cache, &arena)) {
 		code = cairn_say_error("there is no cache: neither XDG_CACHE_HOME nor HOME names a folder");

@@ -157,17 +157,11 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_collector collector = {.source = &options->source, .lock = PTHREAD_MUTEX_INITIALIZER};
 	cairn_condition_init(&collector.arrived);
 	collector.unpacked_most = options->unpacked_bytes ? options->unpacked_bytes : usual_unpacked;
-	collector.store_name = options->store ? options->store : getenv("CAIRN_STORE");
 	const char *folder = options->spool ? options->spool : usual_folder(&arena);
 	const char *uploads = options->uploads ? options->uploads : cairn_arena_format(&arena, "%s/uploads", folder);
 	bool good = operand_count == 0 || cairn_fail_usage(&error, "collect takes options only, not '%.100s'", operands[0]);
-	if (good && !collector.store_name)
-		good = cairn_fail_usage(&error,
-					"missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
-	if (good && !cairn_store_is(collector.store_name))
-		good = cairn_fail_usage(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'",
-					collector.store_name);
-	good = good && (!options->tokens || cairn_senders_read(&collector.senders, options->tokens, &error)) &&
+	good = good && (collector.store_name = cairn_store_name(options->store, &error)) &&
+	       (!options->tokens || cairn_senders_read(&collector.senders, options->tokens, &error)) &&
 	       cairn_spool_open(&collector.spool, folder, options->spool_bytes ? options->spool_bytes : usual_spool, &error);
 	if (good) {
 		struct sigaction action = {.sa_handler = note_signal};

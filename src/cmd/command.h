@@ -69,6 +69,8 @@ int cairn_run_command(const struct cairn_command *command, int argc, char **argv
 int cairn_say_error(const char *text);
 /* The same with the message of ERROR. Returns CAIRN_EXIT_USAGE if it is a usage error. */
 int cairn_say_failure(const struct cairn_error *error);
+/* "cairn: TEXT" for a usage error that is always the same. Returns CAIRN_EXIT_USAGE. */
+int cairn_say_usage(const char *text);
 /* A usage error: a command takes one operand, called KIND, and was given COUNT. DETAIL says what it is. Returns CAIRN_EXIT_USAGE. */
 int cairn_say_not_one(int count, const char *kind, const char *detail);
 /* "cairn: note: TEXT" on standard error, unless -q was given. */

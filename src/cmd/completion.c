@@ -193,10 +193,8 @@ static int run(const void *options, int operand_count, char **operands)
 		write_zsh(&out);
 	else if (strcmp(shell, "fish") == 0)
 		write_fish(&out);
-	else {
-		cairn_say_error("completion needs one shell: bash, zsh or fish");
-		return CAIRN_EXIT_USAGE;
-	}
+	else
+		return cairn_say_usage("completion needs one shell: bash, zsh or fish");
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;

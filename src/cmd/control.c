@@ -62,12 +62,6 @@ static const struct cairn_option_group output_groups[] = {{NULL, output_table, 0
 
 static const struct cairn_option_group cpu_groups[] = {{NULL, cpu_table, 0}, {NULL, output_table, 0}, TARGET_GROUP, {0}};
 
-static int usage(const char *text)
-{
-	cairn_say_error(text);
-	return CAIRN_EXIT_USAGE;
-}
-
 static int usage_one(int count)
 {
 	return cairn_say_not_one(count, "TARGET", "a PID, socket or URL");
@@ -152,7 +146,7 @@ static int run_gdump(const void *values, int count, char **operands)
 {
 	bool on = count == 2 && strcmp(operands[1], "on") == 0;
 	if (count != 2 || (!on && strcmp(operands[1], "off") != 0))
-		return usage("'cairn gdump' takes a TARGET and 'on' or 'off'");
+		return cairn_say_usage("'cairn gdump' takes a TARGET and 'on' or 'off'");
 	struct cairn_error error;
 	struct cairn_buffer body;
 	char engine[40] = "", folder[400] = "";
@@ -194,8 +188,6 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	bool good = cairn_profile_read(&profile, dump, "the answer", &(struct cairn_read_options){0}, NULL);
 	const char *host = url ? cairn_target_host(url) : "";
 	put_name(facts->host, sizeof facts->host, (struct cairn_bytes){host, strcspn(host, "/?#")});
-	if (strchr(facts->host, '@')) /* a name and a password */
-		memmove(facts->host, strrchr(facts->host, '@') + 1, strlen(strrchr(facts->host, '@')));
 	if (good && profile.process)
 		put_name(facts->program, sizeof facts->program,
 			 cairn_path_program(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
@@ -289,10 +281,10 @@ static int run_cpu(const void *values, int count, char **operands)
 		return usage_one(count);
 	int64_t span_ns = 0;
 	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < CAIRN_SECOND_NS))
-		return usage("--for takes a time of a second or more, such as 30s or 2m");
+		return cairn_say_usage("--for takes a time of a second or more, such as 30s or 2m");
 	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
-		return usage("--for takes up to 1h, --frequency 1 to 10000");
+		return cairn_say_usage("--for takes up to 1h, --frequency 1 to 10000");
 	if (!cairn_suffix_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);

@@ -229,10 +229,8 @@ static int run(const void *values, int count, char **operands)
 	const struct options *options = values;
 	struct cairn_error error;
 	struct cairn_diagnosis diagnosis;
-	if (count != 1) {
-		cairn_say_error("'cairn doctor' takes one process, program, library or dump");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count != 1)
+		return cairn_say_usage("'cairn doctor' takes one process, program, library or dump");
 	int code = CAIRN_EXIT_USAGE;
 	if (cairn_diagnosis_see(&diagnosis, operands[0], options->target.token, &error))
 		code = examine(&diagnosis, options->json);

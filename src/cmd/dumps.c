@@ -104,11 +104,11 @@ static bool read_limits(const struct options *options, struct cairn_folder_limit
 	int64_t age = 0;
 	*limits = (struct cairn_folder_limits){0};
 	if (options->count && !cairn_text_size(options->count, &limits->count))
-		return cairn_fail(error, "--keep-count takes a number, not '%.40s'", options->count);
+		return cairn_fail_usage(error, "--keep-count takes a number, not '%.40s'", options->count);
 	if (options->bytes && !cairn_text_size(options->bytes, &limits->bytes))
-		return cairn_fail(error, "--keep-bytes takes a size such as 1G, not '%.40s'", options->bytes);
+		return cairn_fail_usage(error, "--keep-bytes takes a size such as 1G, not '%.40s'", options->bytes);
 	if (options->age && !cairn_text_duration(options->age, &age))
-		return cairn_fail(error, "--keep-age takes a time such as 12h or 7d, not '%.40s'", options->age);
+		return cairn_fail_usage(error, "--keep-age takes a time such as 12h or 7d, not '%.40s'", options->age);
 	limits->age_seconds = (uint64_t)age / CAIRN_SECOND_NS;
 	return true;
 }
@@ -118,12 +118,12 @@ static bool check(const struct options *options, int count, struct cairn_error *
 {
 	bool limited = options->count || options->bytes || options->age;
 	if (count > 1)
-		return cairn_fail(error, "'cairn dumps' takes at most one FOLDER or TARGET");
+		return cairn_fail_usage(error, "'cairn dumps' takes at most one FOLDER or TARGET");
 	if ((options->fetch != NULL) + (options->remove != NULL) + options->thin > 1)
-		return cairn_fail(error, "--fetch, --remove and --thin exclude each other");
+		return cairn_fail_usage(error, "--fetch, --remove and --thin exclude each other");
 	if (options->output && !options->fetch)
-		return cairn_fail(error, "--output needs --fetch");
-	return !limited || options->thin || cairn_fail(error, "--keep-count, --keep-bytes and --keep-age need --thin");
+		return cairn_fail_usage(error, "--output needs --fetch");
+	return !limited || options->thin || cairn_fail_usage(error, "--keep-count, --keep-bytes and --keep-age need --thin");
 }
 
 static int run(const void *values, int count, char **operands)
@@ -131,10 +131,8 @@ static int run(const void *values, int count, char **operands)
 	const struct options *options = values;
 	struct cairn_folder_limits limits;
 	struct cairn_error error;
-	if (!check(options, count, &error) || !read_limits(options, &limits, &error)) {
-		cairn_say_failure(&error);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!check(options, count, &error) || !read_limits(options, &limits, &error))
+		return cairn_say_failure(&error);
 	const char *name = count > 0 ? operands[0] : ".";
 	bool there = cairn_target_is(name);
 	struct cairn_buffer out = cairn_buffer(there ? 0 : SIZE_MAX);

@@ -67,7 +67,7 @@ static void since_base(struct cairn_profile *profile)
 /* Selects the value that viewers show first. A profile that does not have it is still worth writing. */
 static void choose_default(const struct options *options, const struct cairn_view *view, struct cairn_profile *profile)
 {
-	const struct cairn_view_options *told = &options->setup.view;
+	const struct cairn_view_options *given = &options->setup.view;
 	struct cairn_error error;
 	uint32_t first;
 	if (options->default_type &&
@@ -75,7 +75,7 @@ static void choose_default(const struct options *options, const struct cairn_vie
 		cairn_say_note(error.text);
 	else if (options->default_type)
 		profile->default_value = first;
-	else if (told->metric || told->value || told->objects || told->alloc)
+	else if (given->metric || given->value || given->objects || given->alloc)
 		profile->default_value = view->value;
 }
 
@@ -186,25 +186,25 @@ static const struct format *choose_format(const struct options *options, struct 
 }
 
 /* Options that change the frames of a stack have no meaning for formats that keep them as they are. */
-static bool refuse_shape(const struct format *format, const struct cairn_view_options *told, struct cairn_error *error)
+static bool refuse_shape(const struct format *format, const struct cairn_view_options *given, struct cairn_error *error)
 {
 	const struct {
-		bool told;
+		bool given;
 		const char *option;
 	} shapes[] = {
-		{told->filter.hide, "hide"},
-		{told->filter.show, "show"},
-		{told->filter.show_from, "show-from"},
-		{told->filter.exclude, "exclude"},
-		{told->filter.retain, "retain"},
-		{told->granularity == CAIRN_BY_FILE, "files"},
-		{told->granularity == CAIRN_BY_LINE, "lines"},
-		{told->granularity == CAIRN_BY_ADDRESS, "addresses"},
-		{told->no_inlines, "no-inlines"},
-		{told->relative_percentages, "relative-percentages"},
+		{given->filter.hide, "hide"},
+		{given->filter.show, "show"},
+		{given->filter.show_from, "show-from"},
+		{given->filter.exclude, "exclude"},
+		{given->filter.retain, "retain"},
+		{given->granularity == CAIRN_BY_FILE, "files"},
+		{given->granularity == CAIRN_BY_LINE, "lines"},
+		{given->granularity == CAIRN_BY_ADDRESS, "addresses"},
+		{given->no_inlines, "no-inlines"},
+		{given->relative_percentages, "relative-percentages"},
 	};
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (shapes[i].told)
+		if (shapes[i].given)
 			return cairn_fail(error, "%s holds whole stacks, so --%s does not apply; use --focus and --ignore to choose stacks",
 					  format->name, shapes[i].option);
 	return true;

@@ -21,7 +21,7 @@
 
 struct options {
 	struct cairn_view_setup setup;
-	struct cairn_flame_svg_options svg; /* what is zero or NULL was not told */
+	struct cairn_flame_svg_options svg; /* what is zero or NULL was not given */
 	const char *color;
 	const char *least;
 	const char *widths;
@@ -49,8 +49,8 @@ static const struct cairn_option table[] = {
 	{0, "colors-by-module", NULL, "use one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
 	{0, "title", "TEXT", "the heading", CAIRN_OPTION_TEXT, AT(svg.title), 0},
 	{0, "subtitle", "TEXT", "a line below it", CAIRN_OPTION_TEXT, AT(svg.subtitle), 0},
-	{0, "width", "PIXELS", "width of the picture (default: the browser window)", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
-	{0, "height", "PIXELS", "height of each frame (default: 16)", CAIRN_OPTION_NUMBER, AT(svg.row_height), 0},
+	{0, "width", "PIXELS", "width of the picture (default: the browser window)", CAIRN_OPTION_POSITIVE, AT(svg.width), 0},
+	{0, "height", "PIXELS", "height of each frame (default: 16)", CAIRN_OPTION_POSITIVE, AT(svg.row_height), 0},
 	{0, "min-width", "PIXELS|N%", "leave out narrower frames (default: 0.1)", CAIRN_OPTION_TEXT, AT(least), 0},
 	{0, "minwidth", "PIXELS|N%", NULL, CAIRN_OPTION_TEXT, AT(least), 0},
 	{0, "count-name", "TEXT", "what is counted, such as bytes", CAIRN_OPTION_TEXT, AT(svg.count_name), 0},
@@ -59,11 +59,11 @@ static const struct cairn_option table[] = {
 	{0, "nametype", "TEXT", NULL, CAIRN_OPTION_TEXT, AT(svg.name_type), 0},
 	{0, "font-type", "FONT", "font family", CAIRN_OPTION_TEXT, AT(svg.font), 0},
 	{0, "fonttype", "FONT", NULL, CAIRN_OPTION_TEXT, AT(svg.font), 0},
-	{0, "font-size", "PIXELS", "font size (default: 12)", CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
-	{0, "fontsize", "PIXELS", NULL, CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
-	{0, "font-width", "PART", "mean width of a character, as a fraction of the font size", CAIRN_OPTION_NUMBER, AT(svg.letter_width),
+	{0, "font-size", "PIXELS", "font size (default: 12)", CAIRN_OPTION_POSITIVE, AT(svg.font_size), 0},
+	{0, "fontsize", "PIXELS", NULL, CAIRN_OPTION_POSITIVE, AT(svg.font_size), 0},
+	{0, "font-width", "PART", "mean width of a character, as a fraction of the font size", CAIRN_OPTION_POSITIVE, AT(svg.letter_width),
 	 0},
-	{0, "fontwidth", "PART", NULL, CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
+	{0, "fontwidth", "PART", NULL, CAIRN_OPTION_POSITIVE, AT(svg.letter_width), 0},
 	{0, "background", "COLOR", "yellow, blue, green, grey or #rrggbb", CAIRN_OPTION_TEXT, AT(svg.background), 0},
 	{0, "bgcolors", "COLOR", NULL, CAIRN_OPTION_TEXT, AT(svg.background), 0},
 	{0, "hash", NULL, "give similar names similar colours", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_PREFIX},
@@ -74,7 +74,7 @@ static const struct cairn_option table[] = {
 	{0, "notes", "TEXT", "a comment in the file", CAIRN_OPTION_TEXT, AT(svg.notes), 0},
 	{0, "nameattr", "FILE", "read titles and links for functions from FILE", CAIRN_OPTION_TEXT, AT(attributes), 0},
 	{0, "total", "N", "the value of the full width", CAIRN_OPTION_COUNT, AT(total), 0},
-	{0, "factor", "N", "multiply numbers by N", CAIRN_OPTION_NUMBER, AT(svg.factor), 0},
+	{0, "factor", "N", "multiply numbers by N", CAIRN_OPTION_POSITIVE, AT(svg.factor), 0},
 	{0, "encoding", "NAME", NULL, CAIRN_OPTION_TEXT, AT(encoding), 0},
 	{0},
 };
@@ -129,23 +129,24 @@ static const char *subheading(const struct cairn_view *view, struct cairn_arena 
 				  partial ? "; " : "", partial ? coverage : "");
 }
 
-static void keep_told(double *value, double untold)
+/* Gives VALUE its default unless it was given, which takes a number greater than 0. */
+static void set_default(double *value, double usual)
 {
 	if (*value == 0)
-		*value = untold;
+		*value = usual;
 }
 
 static void fill_defaults(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view,
 			  struct cairn_arena *arena)
 {
 	struct cairn_flame_svg_options defaults = cairn_flame_svg_defaults();
-	keep_told(&svg->font_size, defaults.font_size);
-	keep_told(&svg->letter_width, options->as_script ? 0.59 : defaults.letter_width);
+	set_default(&svg->font_size, defaults.font_size);
+	set_default(&svg->letter_width, options->as_script ? 0.59 : defaults.letter_width);
 	svg->fluid = svg->width == 0 && !options->as_script;
 	svg->plain = options->as_script;
-	keep_told(&svg->width, defaults.width);
-	keep_told(&svg->row_height, defaults.row_height);
-	keep_told(&svg->factor, defaults.factor);
+	set_default(&svg->width, defaults.width);
+	set_default(&svg->row_height, defaults.row_height);
+	set_default(&svg->factor, defaults.factor);
 	svg->least_width = defaults.least_width;
 	svg->total = options->total > INT64_MAX ? INT64_MAX : (int64_t)options->total;
 	if (!svg->count_name)
@@ -188,7 +189,7 @@ static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn
 	};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-			return cairn_fail_usage(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least,
+			return cairn_fail_usage(error, "--%s takes a number from %.15g to %.15g, not %.15g", sizes[i].option, sizes[i].least,
 						sizes[i].most, sizes[i].value);
 	return true;
 }
@@ -220,10 +221,10 @@ static bool check(const void *values, struct cairn_error *error)
 {
 	const struct options *options = values;
 	struct cairn_flame_svg_options svg = options->svg, defaults = cairn_flame_svg_defaults();
-	keep_told(&svg.font_size, defaults.font_size);
-	keep_told(&svg.letter_width, defaults.letter_width);
-	keep_told(&svg.width, defaults.width);
-	keep_told(&svg.row_height, defaults.row_height);
+	set_default(&svg.font_size, defaults.font_size);
+	set_default(&svg.letter_width, defaults.letter_width);
+	set_default(&svg.width, defaults.width);
+	set_default(&svg.row_height, defaults.row_height);
 	return refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
 	       (!options->color || cairn_palette_find(options->color, &svg.palette, error));
 }

@@ -134,10 +134,7 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 	struct cairn_error error;
 	struct cairn_fleet_options options = {0};
 	struct cairn_buffer source = cairn_buffer(1 << 20);
-	bool good = take_options(&argc, argv, &options, &error);
-	if (good && !options.store && !getenv("CAIRN_STORE"))
-		good = cairn_fail_usage(&error,
-					"missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+	bool good = take_options(&argc, argv, &options, &error) && (options.store = cairn_store_name(options.store, &error));
 	if (good && options.version && strstr(options.version, ".."))
 		good = cairn_fail_usage(&error, "--version A..B is for diff; %s shows one release", view->name);
 	if (good) {

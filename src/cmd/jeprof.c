@@ -268,7 +268,7 @@ static bool refuse_lines(const struct cairn_jeprof_options *options, const struc
 static int run_shell(struct run *run)
 {
 	struct cairn_view_setup setup = {.source = run->source, .view = cairn_jeprof_view_options(&run->options)};
-	cairn_view_untold(&setup);
+	cairn_view_set_not_given(&setup);
 	choose_value(&run->profile, &run->options, &setup.view);
 	setup.shape.bytes = run->options.show_bytes;
 	setup.shape.by_cum = run->options.cum;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/view.h"
@@ -119,6 +120,12 @@ int cairn_say_failure(const struct cairn_error *error)
 	return error->usage ? CAIRN_EXIT_USAGE : CAIRN_EXIT_FAILED;
 }
 
+int cairn_say_usage(const char *text)
+{
+	cairn_say_error(text);
+	return CAIRN_EXIT_USAGE;
+}
+
 int cairn_say_not_one(int count, const char *kind, const char *detail)
 {
 	struct cairn_error error;
@@ -188,24 +195,35 @@ int cairn_say_lines(struct cairn_bytes text)
 	return code;
 }
 
-static int usage_error(const struct cairn_error *error)
+/* Takes users and passwords out of whatever may name a server. An argument takes precedence over the environment. */
+static bool set_credentials_aside(int argc, char **argv, struct cairn_error *error)
 {
-	cairn_say_error(error->text);
-	return CAIRN_EXIT_USAGE;
+	bool good = true;
+	for (int i = 1; i < argc; i++)
+		good = cairn_url_set_aside(argv[i], good ? error : NULL) && good;
+	char *store = getenv("CAIRN_STORE") ? strdup(getenv("CAIRN_STORE")) : NULL;
+	if (store) {
+		cairn_url_set_aside(store, NULL);
+		setenv("CAIRN_STORE", store, 1);
+		free(store);
+	}
+	return good;
 }
 
 int cairn_run_command(const struct cairn_command *command, int argc, char **argv)
 {
-	if (command->run_arguments)
-		return command->run_arguments(argc, argv);
 	struct cairn_error error;
 	bool help;
+	if (!command->runs_another && !set_credentials_aside(argc, argv, &error))
+		return cairn_say_failure(&error);
+	if (command->run_arguments)
+		return command->run_arguments(argc, argv);
 	void *options = cairn_array_zero(1, command->options_size + 1);
 	if (command->view || command->has_setup || command->groups == cairn_report_groups)
-		cairn_view_untold(options);
+		cairn_view_set_not_given(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
-		code = usage_error(&error);
+		code = cairn_say_failure(&error);
 	} else if (help) {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_options_help(command, &out);
@@ -245,9 +263,10 @@ void cairn_consider_word(const char *name, const char *word, const char **neares
 	}
 }
 
-static int unknown_command(const char *name)
+static int unknown_command(char *name)
 {
 	struct cairn_error error;
+	cairn_url_set_aside(name, NULL);
 	const char *nearest = strcmp(name, "-v") == 0 || strcmp(name, "version") == 0 ? "--version" : NULL;
 	size_t best = nearest ? 0 : SIZE_MAX;
 	for (size_t i = 0; cairn_commands[i]; i++)
@@ -256,10 +275,10 @@ static int unknown_command(const char *name)
 	cairn_consider_word(name, "--help", &nearest, &best);
 	cairn_consider_word(name, "--version", &nearest, &best);
 	if (nearest)
-		cairn_fail(&error, "no command '%s'; did you mean '%s'?", name, nearest);
+		cairn_fail_usage(&error, "no command '%s'; did you mean '%s'?", name, nearest);
 	else
-		cairn_fail(&error, "no command '%s'; 'cairn help' lists them", name);
-	return usage_error(&error);
+		cairn_fail_usage(&error, "no command '%s'; 'cairn help' lists them", name);
+	return cairn_say_failure(&error);
 }
 
 static int dispatch(int argc, char **argv)

@@ -34,10 +34,8 @@ static int run(const void *options, int operand_count, char **operands)
 	for (size_t i = 0; operand_count == 1 && cairn_commands[i]; i++)
 		if (strcmp(cairn_commands[i]->name, operands[0]) == 0)
 			command = cairn_commands[i];
-	if (!command) {
-		cairn_say_error("manual needs the name of one command");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!command)
+		return cairn_say_usage("manual needs the name of one command");
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	for (const struct cairn_option_group *group = command->groups; group && group->options; group++) {
 		if (group->title && cairn_option_group_is_listed(command, group))

@@ -121,8 +121,8 @@ static bool unknown_option(const struct cairn_command *command, struct cairn_byt
 		}
 	}
 	if (nearest)
-		return cairn_fail(error, "no option --%s; did you mean --%s?", name, nearest->name);
-	return cairn_fail(error, "no option --%s; 'cairn %s --help' lists them", name, command->name);
+		return cairn_fail_usage(error, "no option --%s; did you mean --%s?", name, nearest->name);
+	return cairn_fail_usage(error, "no option --%s; 'cairn %s --help' lists them", name, command->name);
 }
 
 /* Whether TEXT is one of the words that OPTION takes. */
@@ -154,7 +154,7 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 	case CAIRN_OPTION_LIST: {
 		struct cairn_option_list *list = value;
 		if (list->count == CAIRN_OPTION_LIST_MAX)
-			return cairn_fail(error, "--%s is given more than %d times", option->name, CAIRN_OPTION_LIST_MAX);
+			return cairn_fail_usage(error, "--%s is given more than %d times", option->name, CAIRN_OPTION_LIST_MAX);
 		list->items[list->count++] = text;
 		return true;
 	}
@@ -162,24 +162,27 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 		struct cairn_bytes rest = cairn_bytes_of(text);
 		if (cairn_text_decimal(&rest, value) && rest.length == 0)
 			return true;
-		return cairn_fail(error, "--%s takes a whole number, not '%s'", option->name, text);
+		return cairn_fail_usage(error, "--%s takes a whole number, not '%s'", option->name, text);
 	}
 	case CAIRN_OPTION_SIZE:
 		if (cairn_text_size(text, value))
 			return true;
-		return cairn_fail(error, "--%s takes a size such as 512K or 4G, not '%s'", option->name, text);
+		return cairn_fail_usage(error, "--%s takes a size such as 512K or 4G, not '%s'", option->name, text);
 	case CAIRN_OPTION_PERIOD: {
 		uint64_t period;
 		if (!cairn_text_size(text, &period) || period == 0 || period > CAIRN_PERIOD_MOST)
-			return cairn_fail(error, "--%s takes a size from 1 to 1T, such as 512K, not '%s'", option->name, text);
+			return cairn_fail_usage(error, "--%s takes a size from 1 to 1T, such as 512K, not '%s'", option->name, text);
 		*(uint64_t *)value = period;
 		return true;
 	}
-	case CAIRN_OPTION_NUMBER: {
+	case CAIRN_OPTION_NUMBER:
+	case CAIRN_OPTION_POSITIVE: {
 		char *end;
 		double number = strtod(text, &end);
 		if (end == text || *end || !(number >= 0))
-			return cairn_fail(error, "--%s takes a number, not '%s'", option->name, text);
+			return cairn_fail_usage(error, "--%s takes a number, not '%s'", option->name, text);
+		if (option->kind == CAIRN_OPTION_POSITIVE && number == 0)
+			return cairn_fail_usage(error, "--%s takes a number greater than 0, not '%s'", option->name, text);
 		*(double *)value = number;
 		return true;
 	}
@@ -212,16 +215,16 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 	if (!match.option)
 		return unknown_option(parser->command, typed, error);
 	if (match.hits > 1)
-		return cairn_fail(error, "--%.*s is ambiguous; write the option in full", (int)typed.length, typed.data);
+		return cairn_fail_usage(error, "--%.*s is ambiguous; write the option in full", (int)typed.length, typed.data);
 	if (refuse(parser->command, match.option, error))
 		return false;
 	if (!match.option->argument)
-		return equals ? cairn_fail(error, "--%s takes no value", match.option->name)
+		return equals ? cairn_fail_usage(error, "--%s takes no value", match.option->name)
 			      : cairn_option_set(match.option, match.value, NULL, error);
 	if (equals)
 		return cairn_option_set(match.option, match.value, equals + 1, error);
 	if (parser->at + 1 >= parser->argc)
-		return cairn_fail(error, "--%s needs a value: %s", match.option->name, match.option->argument);
+		return cairn_fail_usage(error, "--%s needs a value: %s", match.option->name, match.option->argument);
 	return cairn_option_set(match.option, match.value, parser->argv[++parser->at], error);
 }
 
@@ -238,7 +241,7 @@ static bool parse_letters(struct parser *parser, const char *letters, struct cai
 			continue;
 		}
 		if (!match.option)
-			return cairn_fail(error, "no option -%c; 'cairn %s --help' lists them", *letters, parser->command->name);
+			return cairn_fail_usage(error, "no option -%c; 'cairn %s --help' lists them", *letters, parser->command->name);
 		if (refuse(parser->command, match.option, error))
 			return false;
 		if (!match.option->argument) {
@@ -249,7 +252,7 @@ static bool parse_letters(struct parser *parser, const char *letters, struct cai
 		if (letters[1])
 			return cairn_option_set(match.option, match.value, letters + 1, error);
 		if (parser->at + 1 >= parser->argc)
-			return cairn_fail(error, "-%c needs a value: %s", *letters, match.option->argument);
+			return cairn_fail_usage(error, "-%c needs a value: %s", *letters, match.option->argument);
 		return cairn_option_set(match.option, match.value, parser->argv[++parser->at], error);
 	}
 	return true;

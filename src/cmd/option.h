@@ -18,6 +18,7 @@ enum cairn_option_kind {
 	CAIRN_OPTION_SIZE,   /* uint64_t, with K, M, G */
 	CAIRN_OPTION_PERIOD, /* the same, of those that an agent samples with; 0 is none given */
 	CAIRN_OPTION_NUMBER, /* double, not negative */
+	CAIRN_OPTION_POSITIVE, /* double, more than 0; 0 is none given */
 };
 
 enum { CAIRN_OPTION_LIST_MAX = 64 };

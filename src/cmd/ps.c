@@ -234,10 +234,8 @@ static int run(const void *values, int count, char **operands)
 	const struct options *options = values;
 	struct rows rows = {0};
 	(void)operands;
-	if (count > 0) {
-		cairn_say_error("'cairn ps' takes no operands");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count > 0)
+		return cairn_say_usage("'cairn ps' takes no operands");
 	DIR *processes = opendir("/proc");
 	if (!processes)
 		return cairn_say_error("cannot find processes: /proc cannot be read");

@@ -137,10 +137,8 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_bytes ending = cairn_bytes_of(options->output ? options->output : "");
 	bool svg = cairn_bytes_end_with(ending, ".svg"), page = cairn_bytes_end_with(ending, ".html");
 	bool json = options->json || cairn_bytes_end_with(ending, ".json");
-	if (count != 1) {
-		cairn_say_error("'cairn rss' takes one process or one dump");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count != 1)
+		return cairn_say_usage("'cairn rss' takes one process or one dump");
 	if (!cairn_suffix_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
 		return cairn_say_failure(&error);
 	struct cairn_account *account = calloc(1, sizeof *account);

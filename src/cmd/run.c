@@ -143,7 +143,7 @@ static bool find_folder(const char *option, const char *path, char *folder, stru
 	size_t length = cairn_path_folder(path);
 	length -= length > 1;
 	int wanted = snprintf(folder, path_size, "%.*s", length ? (int)length : 1, length ? path : ".");
-	return (wanted < path_size && is_folder(folder)) || cairn_fail(error, "%s: there is no folder %.400s", option, folder);
+	return (wanted < path_size && is_folder(folder)) || cairn_fail_usage(error, "%s: there is no folder %.400s", option, folder);
 }
 
 /* The prefix of dump names, as an absolute path: the service may change its folder. */
@@ -156,7 +156,7 @@ static bool choose_prefix(const struct options *options, const char *name, char 
 	if (told[0] != '/' && !getcwd(here, sizeof here))
 		return cairn_fail_errno(error, "the working folder cannot be found");
 	int length = snprintf(prefix, path_size, "%s%s%s", here, here[0] ? "/" : "", told);
-	return length < path_size || cairn_fail(error, "--prefix is too long");
+	return length < path_size || cairn_fail_usage(error, "--prefix is too long");
 }
 
 /* Checks before anything runs that --output can be written. If it is a folder, the profile has a new name there. PREFIX is what that name
@@ -170,7 +170,7 @@ static bool choose_output(struct options *options, const char *dump_prefix, char
 	if (is_folder(output)) {
 		options->output = NULL;
 		int length = snprintf(prefix, path_size, "%s/%s", output, cairn_base_name(dump_prefix));
-		return length < path_size || cairn_fail(error, "--output is too long");
+		return length < path_size || cairn_fail_usage(error, "--output is too long");
 	}
 	char folder[path_size];
 	return find_folder("--output", output, folder, error) &&
@@ -277,19 +277,15 @@ static int run(const void *values, int count, char **operands)
 	struct options options = *(const struct options *)values;
 	struct cairn_error error;
 	char path[path_size], prefix[path_size], profile_prefix[path_size];
-	if (count == 0) {
-		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count == 0)
+		return cairn_say_usage("missing COMMAND: cairn run [options] -- COMMAND...");
 	if (!cairn_suffix_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
 		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";
 	struct cairn_program_settings settings = {options.engine, options.token, options.listen, options.budget};
-	if (!cairn_program_settings_are_good(&settings, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!cairn_program_settings_are_good(&settings, &error))
+		return cairn_say_failure(&error);
 	const char *name = cairn_base_name(operands[0]);
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
@@ -298,10 +294,8 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error(error.text);
 		return there ? CAIRN_EXIT_NOT_STARTED : CAIRN_EXIT_NOT_FOUND;
 	}
-	if (!choose_prefix(&options, name, prefix, &error) || !choose_output(&options, prefix, profile_prefix, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!choose_prefix(&options, name, prefix, &error) || !choose_output(&options, prefix, profile_prefix, &error))
+		return cairn_say_failure(&error);
 	struct cairn_program program = cairn_program_study(path);
 	bool profiled = can_be_profiled(path, &program);
 	if (profiled) {

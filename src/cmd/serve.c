@@ -332,14 +332,10 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_serve_options options = *(const struct cairn_serve_options *)values;
 	struct cairn_error error = {0};
 	sigset_t set, before;
-	if (count == 0 && options.services.count == 0 && !options.store) {
-		cairn_say_error("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps; or --store");
-		return CAIRN_EXIT_USAGE;
-	}
-	if (count > names_most) {
-		cairn_say_error("too many targets");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count == 0 && options.services.count == 0 && !options.store)
+		return cairn_say_usage("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps; or --store");
+	if (count > names_most)
+		return cairn_say_usage("too many targets");
 	options.source.quiet = true;
 	serve.options = &options;
 	/* Only the main thread gets signals, and stops the server. */

@@ -71,9 +71,9 @@ static size_t value_size(enum cairn_option_kind kind)
 /* Resets an option of SETUP to its default. */
 static void reset_option(const struct cairn_option *option, struct cairn_view_setup *setup, size_t offset)
 {
-	struct cairn_view_setup untold = {0};
-	cairn_view_untold(&untold);
-	memcpy((char *)setup + offset, (const char *)&untold + offset, value_size(option->kind));
+	struct cairn_view_setup not_given = {0};
+	cairn_view_set_not_given(&not_given);
+	memcpy((char *)setup + offset, (const char *)&not_given + offset, value_size(option->kind));
 }
 
 static bool is_no(const char *text)
@@ -154,6 +154,7 @@ static void show_value(const struct cairn_option *option, const void *value, str
 			cairn_buffer_format(out, "%s%s", i ? " " : "", list->items[i]);
 		break;
 	case CAIRN_OPTION_NUMBER:
+	case CAIRN_OPTION_POSITIVE:
 		number = *(const double *)value;
 		if (number >= 0)
 			cairn_buffer_format(out, "%g", number);

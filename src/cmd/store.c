@@ -32,10 +32,8 @@ static int run(const void *values, int operand_count, char **operands)
 		return cairn_say_failure(&error);
 	}
 	static const struct cairn_option days = {.name = "keep-days", .kind = CAIRN_OPTION_COUNT};
-	if (options->keep_days && !cairn_option_set(&days, &keep_days, options->keep_days, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (options->keep_days && !cairn_option_set(&days, &keep_days, options->keep_days, &error))
+		return cairn_say_failure(&error);
 	struct cairn_store *store = cairn_store_create(operands[1], &error);
 	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &keep_days : NULL, &error) &&
 		    cairn_store_check(store, &error);

@@ -88,10 +88,8 @@ static int name_addresses(int count, char **operands)
 {
 	struct cairn_file input;
 	struct cairn_error error;
-	if (count != 1 || strcmp(operands[0], "-") != 0) {
-		cairn_say_error("usage: cairn symbols push FILE... --to URL");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (count != 1 || strcmp(operands[0], "-") != 0)
+		return cairn_say_usage("usage: cairn symbols push FILE... --to URL");
 	if (!cairn_file_read(&input, operands[0], &error))
 		return cairn_say_failure(&error);
 	struct cairn_profile profile;

@@ -12,16 +12,16 @@ enum { longest_pattern = 100, longest_part = 60 };
 bool cairn_template_check(const char *pattern, struct cairn_error *error)
 {
 	if (!pattern[0] || pattern[0] == '.' || strchr(pattern, '/'))
-		return cairn_fail(error, "--file-name is a name such as greptime-%%t.gprof, without a folder and not hidden, not '%s'",
-				  pattern);
+		return cairn_fail_usage(
+			error, "--file-name is a name such as greptime-%%t.gprof, without a folder and not hidden, not '%s'", pattern);
 	if (strlen(pattern) > longest_pattern)
-		return cairn_fail(error, "--file-name is longer than %d letters", longest_pattern);
+		return cairn_fail_usage(error, "--file-name is longer than %d letters", longest_pattern);
 	for (const char *percent = pattern; (percent = strchr(percent, '%')); percent += 2)
 		if (!percent[1] || !strchr("tTnphr%", percent[1]))
-			return cairn_fail(error,
-					  "--file-name: behind a %% comes t or T (time), n (program), p (PID), h (host), r (reason) or %%, "
-					  "not '%.1s'",
-					  percent + 1);
+			return cairn_fail_usage(error,
+						"--file-name: behind a %% comes t or T (time), n (program), p (PID), h (host), r (reason) or %%, "
+						"not '%.1s'",
+						percent + 1);
 	return true;
 }
 

@@ -92,19 +92,19 @@ const struct cairn_option_group cairn_report_groups[] = {
 	{0},
 };
 
-static const uint64_t untold_count = UINT64_MAX;
-static const double untold_fraction = -1;
+static const uint64_t count_not_given = UINT64_MAX;
+static const double fraction_not_given = -1;
 
-void cairn_view_untold(struct cairn_view_setup *setup)
+void cairn_view_set_not_given(struct cairn_view_setup *setup)
 {
-	setup->shape.node_count = untold_count;
-	setup->shape.node_fraction = setup->shape.edge_fraction = untold_fraction;
+	setup->shape.node_count = count_not_given;
+	setup->shape.node_fraction = setup->shape.edge_fraction = fraction_not_given;
 }
 
 struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64_t node_count, double node_fraction, double edge_fraction)
 {
 	struct cairn_shape shape = setup->shape;
-	if (shape.node_count == untold_count)
+	if (shape.node_count == count_not_given)
 		shape.node_count = setup->json ? 0 : node_count;
 	if (shape.node_fraction < 0)
 		shape.node_fraction = setup->json ? 0 : node_fraction;
@@ -160,7 +160,7 @@ static bool refuse_errors(const struct cairn_command *command, const struct cair
 {
 	const char *format = command->view->without_errors;
 	return !format || !setup->view.errors ||
-	       cairn_fail(error, "--errors: %s cannot contain them; 'cairn traces --errors' shows them stack by stack", format);
+	       cairn_fail_usage(error, "--errors: %s cannot contain them; 'cairn traces --errors' shows them stack by stack", format);
 }
 
 /* Takes the operands that are not sources. */
@@ -169,15 +169,15 @@ static bool take_operands(const struct cairn_command *command, struct cairn_view
 {
 	if (command->view->takes_pattern) {
 		if (*count < 2)
-			return cairn_fail(error, "missing REGEX or SOURCE: cairn %s REGEX SOURCE", command->name);
+			return cairn_fail_usage(error, "missing REGEX or SOURCE: cairn %s REGEX SOURCE", command->name);
 		setup->pattern = *(*operands)++;
 		--*count;
 	}
 	if (command->view->compares) {
 		if (*count != 2)
-			return cairn_fail(error, "this takes two dumps: cairn %s BEFORE AFTER", command->name);
+			return cairn_fail_usage(error, "this takes two dumps: cairn %s BEFORE AFTER", command->name);
 		if (setup->source.base.count == CAIRN_OPTION_LIST_MAX)
-			return cairn_fail(error, "too many bases");
+			return cairn_fail_usage(error, "too many bases");
 		setup->source.base.items[setup->source.base.count++] = *(*operands)++;
 		--*count;
 	}
@@ -262,10 +262,8 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	struct cairn_view_setup *setup = options;
 	struct cairn_error error;
 	struct cairn_profile profile;
-	if (!refuse_errors(command, setup, &error) || !take_operands(command, setup, &operand_count, &operands, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!refuse_errors(command, setup, &error) || !take_operands(command, setup, &operand_count, &operands, &error))
+		return cairn_say_failure(&error);
 	if (command->view->prepare)
 		command->view->prepare(options);
 	if (!check(command, options, &error))

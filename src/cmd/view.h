@@ -15,7 +15,7 @@
 struct cairn_view_setup {
 	struct cairn_source_options source;
 	struct cairn_view_options view;
-	struct cairn_shape shape; /* set by cairn_view_untold to values that mean "not given" */
+	struct cairn_shape shape; /* set by cairn_view_set_not_given to values that mean "not given" */
 	const char *pattern;      /* the REGEX operand, for commands that take one */
 	const char *output;
 	bool json;
@@ -62,7 +62,7 @@ struct cairn_view_command {
 };
 
 /* Marks the members of SETUP for which zero is meaningful as not given. Call it before parsing. */
-void cairn_view_untold(struct cairn_view_setup *setup);
+void cairn_view_set_not_given(struct cairn_view_setup *setup);
 
 /* The requested shape, with these defaults for a table; JSON contains everything by default. */
 struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64_t node_count, double node_fraction, double edge_fraction);

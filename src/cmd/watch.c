@@ -502,6 +502,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 static bool read_rules(const struct options *options, struct cairn_trigger_rules *rules, struct cairn_error *error)
 {
 	bool given = false;
+	struct cairn_error wrong;
 	for (unsigned i = GROW; i < DISTANCE; i++)
 		given = given || options->words[i];
 	*rules = cairn_trigger_usual;
@@ -509,9 +510,9 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 		*rules = (struct cairn_trigger_rules){.start = rules->start, .every = rules->every, .distance = rules->distance,
 						      .grow = options->words[EVERY] ? rules->grow : 0};
 	for (unsigned i = 0; i < RULE_WORDS; i++)
-		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
-			return cairn_fail_within(error, "--");
-	return cairn_trigger_any(rules) || cairn_fail(error, "no rule triggers a dump; give one, such as --grow 20M");
+		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], &wrong))
+			return cairn_fail_usage(error, "--%s", wrong.text);
+	return cairn_trigger_any(rules) || cairn_fail_usage(error, "no rule triggers a dump; give one, such as --grow 20M");
 }
 
 static bool sends_dumps(const struct options *options)
@@ -534,7 +535,7 @@ static bool read_folder(const struct options *options, struct cairn_folder *fold
 	if (options->keep_bytes && !cairn_option_set(&keep_bytes, &bytes, options->keep_bytes, error))
 		return false;
 	if (options->keep_age && !cairn_text_duration(options->keep_age, &age))
-		return cairn_fail(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
+		return cairn_fail_usage(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
 	return cairn_folder_set(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
 		.count = options->keep_count,
 		.bytes = bytes,
@@ -653,8 +654,8 @@ static bool check_operands(int count, char **operands, struct cairn_error *error
 {
 	for (int i = 0; i < count; i++)
 		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && !cairn_target_pid(operands[i]))
-			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME",
-					  operands[i]);
+			return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME",
+						operands[i]);
 	return true;
 }
 
@@ -662,10 +663,10 @@ static bool check_forwards(const struct cairn_option_list *names, struct cairn_e
 {
 	bool good = true;
 	for (size_t i = 0; good && i < names->count; i++)
-		good = cairn_forward_is(names->items[i]) || cairn_fail(error,
-								       "--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
-								       "not '%.100s'",
-								       names->items[i]);
+		good = cairn_forward_is(names->items[i]) || cairn_fail_usage(error,
+									     "--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
+									     "not '%.100s'",
+									     names->items[i]);
 	return good;
 }
 
@@ -677,17 +678,17 @@ static bool check_options(const struct options *options, int count, char **opera
 						  agent->budget};
 	*duration_ns = 0;
 	if (options->duration && (!cairn_text_duration(options->duration, duration_ns) || *duration_ns == 0))
-		return cairn_fail(error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+		return cairn_fail_usage(error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
 	if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget || agent->filtered))
-		return cairn_fail(error, "--period, --engine, --listen, --budget and --filtered go with --attach");
+		return cairn_fail_usage(error, "--period, --engine, --listen, --budget and --filtered go with --attach");
 	if (options->labels.count > 0 && !sends_dumps(options))
-		return cairn_fail(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
+		return cairn_fail_usage(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
 	if (!check_forwards(&options->forwards, error))
 		return false;
-	if (options->store && !cairn_store_is(options->store))
-		return cairn_fail(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", options->store);
+	if (options->store && !cairn_store_name(options->store, error))
+		return false;
 	if (count + (int)options->services.count == 0)
-		return cairn_fail(error, "missing TARGET: a PID, socket or URL; or --service NAME");
+		return cairn_fail_usage(error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	return check_operands(count, operands, error) && cairn_program_settings_are_good(&settings, error);
 }
 
@@ -702,12 +703,9 @@ static int run(const void *values, int count, char **operands)
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (!check_options(options, count, operands, &duration_ns, &error) || !read_rules(options, &loop.watch.rules, &error) ||
-	    !read_folder(options, &loop.watch.folder, &error) || !cairn_template_check(loop.watch.pattern, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
-	if (!check_folder(loop.watch.folder.path, &error))
-		return cairn_say_error(error.text);
+	    !read_folder(options, &loop.watch.folder, &error) || !cairn_template_check(loop.watch.pattern, &error) ||
+	    !check_folder(loop.watch.folder.path, &error))
+		return cairn_say_failure(&error);
 	if (has_usual_limit(options) && !options->quiet)
 		cairn_note(
 			"the folder %s is kept below 1 GiB of dumps, since they are also sent; --keep-bytes sets another limit, 0 for none",

@@ -4,6 +4,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "base/url.h"
 
 #include <curl/curl.h>
 #include <dlfcn.h>
@@ -127,7 +128,14 @@ static void set_request(struct exchange *exchange)
 {
 	const struct cairn_http_call *call = exchange->call;
 	CURL *handle = exchange->handle;
-	library.set(handle, CURLOPT_URL, call->url);
+	struct cairn_buffer url = cairn_buffer(SIZE_MAX);
+	if (call->socket) /* whoever listens there */
+		cairn_buffer_text(&url, call->url);
+	else
+		cairn_url_restore(&url, call->url);
+	cairn_buffer_byte(&url, 0);
+	library.set(handle, CURLOPT_URL, url.data); /* copied */
+	cairn_buffer_free(&url);
 	if (call->socket && call->socket[0] == '@')
 		library.set(handle, CURLOPT_ABSTRACT_UNIX_SOCKET, call->socket + 1);
 	else if (call->socket)

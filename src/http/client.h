@@ -1,7 +1,8 @@
 /* client.h - one HTTP exchange with a server, over TCP, TLS or a unix socket.
  *
  * libcurl does the work. It is loaded at the first call, so commands that fetch nothing start without it. Time, size and the number of
- * redirects are limited, so no server can block a command or fill its memory.
+ * redirects are limited, so no server can block a command or fill its memory. A server gets the user and password that were set aside
+ * for it (base/url.h); messages do not.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_CLIENT_H
 #define CAIRN_HTTP_CLIENT_H

@@ -46,19 +46,19 @@ class Live {
 		this.chart = new LiveChart(element("live-chart"), {
 			moment: (id) => this.chooseMoment(id),
 			range: (from, to) => this.go({base: new Date(from).toISOString(), at: new Date(to).toISOString()}),
-			select: (leaf) => livePage?.choose(livePage.byName.get(leaf) ?? 0, {}),
+			select: (leaf) => shownPage?.choose(shownPage.byName.get(leaf) ?? 0, {}),
 		});
 	}
 
 	/** @returns {State} */
 	get state() {
-		return livePage ? livePage.state : this.early;
+		return shownPage ? shownPage.state : this.early;
 	}
 
 	/** @param {Partial<State>} changes */
 	go(changes) {
-		if (livePage) {
-			livePage.go(changes);
+		if (shownPage) {
+			shownPage.go(changes);
 		} else {
 			this.early = {...this.early, ...changes};
 			history.replaceState(null, "", writeState(this.early));
@@ -272,7 +272,7 @@ class Live {
 	/** @param {LiveProcess} process @param {Record<string, number>} [wanted] */
 	async loadTree(process, wanted = this.wanted()) {
 		const url = this.url("tree", wanted);
-		if (url === this.asked && livePage)
+		if (url === this.asked && shownPage)
 			return;
 		const {bytes, at, base} = await this.server.fetchTree(url);
 		this.asked = url;
@@ -286,19 +286,19 @@ class Live {
 	/** @param {Uint8Array} bytes */
 	async showBytes(bytes) {
 		const blocks = splitBlocks(bytes), split = () => Promise.resolve(blocks.split);
-		if (livePage) {
-			await livePage.replace(blocks.facts, () => readTree(blocks.tree), split);
+		if (shownPage) {
+			await shownPage.replace(blocks.facts, () => readTree(blocks.tree), split);
 		} else {
 			performance.mark("tree");
 			useFacts(blocks.facts);
 			nameRanks = new Map();
 			const data = readTree(blocks.tree);
-			livePage = new Page(data, null, split);
-			livePage.state = this.early ?? livePage.state;
-			rankSiblings(data.functions, livePage.wholeSums.total.value);
-			livePage.shown = (state) => this.stateShown(state);
+			shownPage = new Page(data, null, split);
+			shownPage.state = this.early ?? shownPage.state;
+			rankSiblings(data.functions, shownPage.wholeSums.total.value);
+			shownPage.shown = (state) => this.stateShown(state);
 			element("picture").addEventListener("pointerdown", () => this.freeze());
-			await livePage.show(livePage.state);
+			await shownPage.show(shownPage.state);
 			performance.measure("update", "tree"); /* only the first: the browser keeps them all */
 		}
 		document.documentElement.dataset.shown = String(this.shownAt);
@@ -354,7 +354,7 @@ class Live {
 		if (process.process !== this.key) /* the one that was chosen is loaded first */
 			return;
 		const {tab} = this.state;
-		const pick = (/** @type {string} */ name) => livePage?.choose(livePage.byName.get(name) ?? 0, {view: "around", zoom: []});
+		const pick = (/** @type {string} */ name) => shownPage?.choose(shownPage.byName.get(name) ?? 0, {view: "around", zoom: []});
 		element("tab-churn").hidden = !process.churn;
 		element("tab-runs").hidden = this.history.runs.length < 2;
 		element("tab-health").hidden = !process.live;
@@ -367,7 +367,7 @@ class Live {
 			await this.fill(tab, version + process.state, () => this.history.runs, (runs) =>
 				showRuns(panel, runs, (run) => this.chooseMoment(run.last)));
 		else if (tab === "churn")
-			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => livePage?.chooseFreed(name)));
+			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => shownPage?.chooseFreed(name)));
 		else if (tab === "health")
 			await this.fill(tab, version, ask("health"), (health) => showHealth(panel, health, process));
 		else if (tab === "allocator")
@@ -583,7 +583,7 @@ class Live {
 	/** Keeps what is shown, whatever comes. */
 	freeze() {
 		if (this.following && this.shownAt && this.process?.live)
-			livePage.go({at: new Date(this.shownAt).toISOString()}, true);
+			shownPage.go({at: new Date(this.shownAt).toISOString()}, true);
 	}
 
 	resume() {
@@ -613,25 +613,16 @@ class Live {
 	async act(what) {
 		try {
 			await this.server.post(this.url(what));
-			this.say({activate: "Sampling", deactivate: "Paused; samples stay", dump: "The service has written a dump",
+			say({activate: "Sampling", deactivate: "Paused; samples stay", dump: "The service has written a dump",
 				reset: "All samples are discarded", snapshot: "Snapshot taken", attach: "Attached; the first snapshot follows"}[what] ?? "Done");
 			this.refresh();
 		} catch (error) {
-			this.say(error instanceof Error ? error.message : String(error));
+			say(error instanceof Error ? error.message : String(error));
 		}
 	}
 
-	/** @param {string} text */
-	say(text) {
-		const toast = element("toast");
-		toast.textContent = text;
-		toast.classList.add("on");
-		clearTimeout(this.saying);
-		this.saying = setTimeout(() => toast.classList.remove("on"), 4000);
-	}
-
 	async profileCpu() {
-		this.say("Profiling the CPU for ten seconds …");
+		say("Profiling the CPU for ten seconds …");
 		try {
 			const bytes = new Uint8Array(await (await this.server.post(this.url("cpu", {seconds: 10}))).arrayBuffer());
 			this.cpu = true;
@@ -640,7 +631,7 @@ class Live {
 			this.showMoment();
 			this.drawChart();
 		} catch (error) {
-			this.say(error instanceof Error ? error.message : String(error));
+			say(error instanceof Error ? error.message : String(error));
 		}
 	}
 
@@ -654,9 +645,9 @@ class Live {
 			const blob = await (await this.server.ask(this.url("page", more))).blob(), process = this.process;
 			const name = `${process?.program ?? "cairn"}-${process?.pid ?? ""}-${new Date(this.shownAt).toISOString().slice(0, 19)}`;
 			download(blob, name.replace(/[^\w.-]+/g, "-") + ".html");
-			this.say("Saved");
+			say("Saved");
 		} catch (error) {
-			this.say(error instanceof Error ? error.message : String(error));
+			say(error instanceof Error ? error.message : String(error));
 		}
 	}
 

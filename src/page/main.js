@@ -8,6 +8,17 @@
 /** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
 const element = (id) => /** @type {T} */ (document.getElementById(id));
 
+let toastTimer = 0;
+
+/** Shows a short message for a moment. @param {string} text */
+function say(text) {
+	const toast = element("toast");
+	toast.textContent = text;
+	toast.classList.add("on");
+	clearTimeout(toastTimer);
+	toastTimer = setTimeout(() => toast.classList.remove("on"), 4000);
+}
+
 class Page {
 	/** @param {Data} data @param {Film | null} film @param {() => Promise<Uint8Array>} splitBytes how the tree splits by thread and size */
 	constructor(data, film, splitBytes) {
@@ -46,7 +57,6 @@ class Page {
 		this.up = /** @type {Box | null} */ (null);
 		this.rest = this.box;
 		this.restKey = "";
-		this.saying = 0;
 		this.palette = new Palette(data.functions);
 		this.palette.assign(this.wholeSums.self.value);
 		this.tip = new Tip(element("tip"), data.functions);
@@ -148,15 +158,6 @@ class Page {
 	/** @param {Box} box */
 	name(box) {
 		return box.func || box.above ? this.data.functions[box.func].name : metric.change ? "all changes" : "everything";
-	}
-
-	/** Shows a short message for a moment. @param {string} text */
-	say(text) {
-		const toast = element("toast");
-		toast.textContent = text;
-		toast.classList.add("on");
-		clearTimeout(this.saying);
-		this.saying = setTimeout(() => toast.classList.remove("on"), 2500);
 	}
 
 	/* State. */
@@ -527,7 +528,7 @@ class Page {
 
 	/** @param {string} text */
 	async copy(text) {
-		this.say(await copyText(text) ? "Copied" : "The browser did not allow copying");
+		say(await copyText(text) ? "Copied" : "The browser did not allow copying");
 	}
 
 	/** @param {string | undefined} format */
@@ -541,7 +542,7 @@ class Page {
 		} else if (format === "pprof") {
 			download(await gzip(pprofBytes(this.exported())), name + ".pb.gz");
 		}
-		this.say("Downloaded");
+		say("Downloaded");
 	}
 
 	/** All data that pass the filters, with all values. @returns {Exported} */
@@ -707,7 +708,7 @@ class Page {
 }
 
 /** The page, for use from the console and by tests. @type {Page} */
-let livePage;
+let shownPage;
 
 /** Whether this browser can show the page. */
 function checkBrowser() {

@@ -8,9 +8,9 @@ async function startFile() {
 	const data = readTree(await readBlock("tree")), film = facts.film ? await readFilm(facts.film) : null;
 	element("timeline").hidden = !film && !facts.course;
 	showTabs();
-	livePage = new Page(data, film, () => readBlock("split"));
-	showHead(livePage);
-	await livePage.show(livePage.state);
+	shownPage = new Page(data, film, () => readBlock("split"));
+	showHead(shownPage);
+	await shownPage.show(shownPage.state);
 	document.documentElement.dataset.ready = "yes";
 }
 

@@ -54,14 +54,12 @@ static char *credential(const char *header, const char *value, size_t length, co
 	return line;
 }
 
-/* NAME is clickhouse://[USER[:PASSWORD]@]HOST:PORT/DATABASE, or the same with clickhouses:// for HTTPS. */
+/* NAME is clickhouse://HOST:PORT/DATABASE, or the same with clickhouses:// for HTTPS; user and password were set aside (base/url.h). */
 static void *open_server(const char *name, bool create, struct cairn_error *error)
 {
 	(void)create;
 	bool secure = cairn_bytes_start_with(cairn_bytes_of(name), "clickhouses://");
-	const char *rest = strstr(name, "://") + 3, *slash = strchr(rest, '/');
-	const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;
-	const char *host = at ? at + 1 : rest;
+	const char *host = strstr(name, "://") + 3, *slash = strchr(host, '/');
 	if (!slash || slash == host ||
 	    strspn(slash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(slash + 1) || !slash[1]) {
 		cairn_fail_usage(error,
@@ -70,12 +68,12 @@ static void *open_server(const char *name, bool create, struct cairn_error *erro
 		return NULL;
 	}
 	struct clickhouse_connection *connection = calloc(1, sizeof *connection);
-	const char *colon = at ? memchr(rest, ':', (size_t)(at - rest)) : NULL;
 	if (!connection || asprintf(&connection->address, "http%s://%.*s/", secure ? "s" : "", (int)(slash - host), host) < 0)
 		cairn_out_of_memory(sizeof *connection);
+	const char *user = cairn_url_credentials(name), *colon = user ? strchr(user, ':') : NULL;
 	connection->database = strdup(slash + 1);
-	connection->user = credential(user_header, at ? rest : NULL, (size_t)((colon ? colon : at) - rest), "CAIRN_STORE_USER");
-	connection->key = credential(key_header, colon ? colon + 1 : NULL, colon ? (size_t)(at - colon - 1) : 0, "CAIRN_STORE_PASSWORD");
+	connection->user = credential(user_header, user, user ? strcspn(user, ":") : 0, "CAIRN_STORE_USER");
+	connection->key = credential(key_header, colon ? colon + 1 : NULL, colon ? strlen(colon + 1) : 0, "CAIRN_STORE_PASSWORD");
 	return connection;
 }
 

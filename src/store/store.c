@@ -41,11 +41,26 @@ bool cairn_store_is(const char *name)
 	return engine_of(name) != NULL;
 }
 
+static bool fail_name(const char *name, struct cairn_error *error)
+{
+	return cairn_fail_usage(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", name);
+}
+
+const char *cairn_store_name(const char *given, struct cairn_error *error)
+{
+	const char *name = given ? given : getenv("CAIRN_STORE");
+	if (!name)
+		cairn_fail_usage(error, "missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+	else if (!engine_of(name))
+		fail_name(name, error);
+	return name && engine_of(name) ? name : NULL;
+}
+
 static struct cairn_store *open_store(const char *name, bool create, struct cairn_error *error)
 {
 	const struct cairn_store_engine *engine = engine_of(name);
 	if (!engine) {
-		cairn_fail_usage(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", name);
+		fail_name(name, error);
 		return NULL;
 	}
 	const char *place = engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name;

@@ -1,8 +1,8 @@
 /* store.h - snapshots of the heap of many processes on many machines, over time.
  *
  * A store has two engines: SQLite in a file for one machine (`sqlite:PATH`), and a ClickHouse server or cluster beyond it
- * (`clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE`, also `clickhouses://` for HTTPS). Both hold the tables of store/rows.h and answer the
- * same statements.
+ * (`clickhouse://HOST:PORT/DATABASE`, also `clickhouses://` for HTTPS, with a user and password that were set aside, base/url.h). Both hold
+ * the tables of store/rows.h and answer the same statements.
  *
  * A program puts *snapshots*: profiles that have names, with the service, version and labels of their process. It gets profiles back, so
  * that every report works on them. A snapshot that is put twice is stored once. Of the snapshots of one process within ten minutes, only
@@ -20,6 +20,10 @@ struct cairn_bill;
 
 /* Whether NAME is that of a store, not of a file. */
 bool cairn_store_is(const char *name);
+
+/* The name of the store that is GIVEN or, if that is NULL, of $CAIRN_STORE. NULL, and a usage error, if there is none or it is not the name
+ * of a store. */
+const char *cairn_store_name(const char *given, struct cairn_error *error);
 
 /* Opens the store NAME without looking at its tables. One thread may use a store at a time. Only cairn_store_create creates a missing file,
  * for cairn_store_init. */

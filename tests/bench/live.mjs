@@ -38,7 +38,7 @@ const updates = [], keys = [];
 for (let i = 0; i < 9; i++)
 	updates.push(await cost(() => live.showBytes(live.server.tree.bytes)));
 for (const search of ["0", "0x", "0x5", "service", "service+0x1", "service+0x12", ""])
-	keys.push(await cost((wanted) => livePage.go({search: wanted}, true), search));
+	keys.push(await cost((wanted) => shownPage.go({search: wanted}, true), search));
 row("live page: update, main thread", updates, 100);
 row("live page: key of a search, main thread", keys, 50);
 await browser.close();

@@ -31,10 +31,10 @@ const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
 /** The middle of the first box of a function, as the picture has it. */
 const place = (page, name) => page.evaluate((wanted) => {
 	const canvas = document.getElementById("picture"), at = canvas.getBoundingClientRect();
-	for (const row of livePage.picture.rows)
+	for (const row of shownPage.picture.rows)
 		for (const rect of row ?? [])
-			if (livePage.name(rect.box) === wanted)
-				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * livePage.picture.rowHeight - livePage.picture.scroller.scrollTop + 10, width: rect.width};
+			if (shownPage.name(rect.box) === wanted)
+				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * shownPage.picture.rowHeight - shownPage.picture.scroller.scrollTop + 10, width: rect.width};
 	return null;
 }, name);
 const click = async (page, name, options) => { const at = await place(page, name); await page.mouse.click(at.x, at.y, options); };
@@ -80,7 +80,7 @@ const color = async (page, name) => {
 	ok((await color(page, "buffer"))[2] < 150, "and it is marked in the picture", await color(page, "buffer"));
 	await page.locator('#search-actions [data-kind="focus"]').click();
 	ok((await text(page, "#pills")).includes("only") && (await place(page, "cache")) === null, "a search becomes a filter", await text(page, "#pills"));
-	ok((await page.evaluate(() => livePage.root.value)) === 100, "what is left is the whole", await page.evaluate(() => livePage.root.value));
+	ok((await page.evaluate(() => shownPage.root.value)) === 100, "what is left is the whole", await page.evaluate(() => shownPage.root.value));
 	await page.locator("#pills button").click();
 	ok((await place(page, "cache")) !== null && (await page.locator("#pills").isHidden()), "the pill takes it away");
 	await page.keyboard.press("/");
@@ -167,7 +167,7 @@ const color = async (page, name) => {
 	await page.keyboard.press("Escape");
 
 	await page.locator('[data-color="function"]').click();
-	const [warm, again] = [await color(page, "cache"), await page.evaluate(() => livePage.palette.color(livePage.root.children()[0].children()[0].children()[0]))];
+	const [warm, again] = [await color(page, "cache"), await page.evaluate(() => shownPage.palette.color(shownPage.root.children()[0].children()[0].children()[0]))];
 	ok(warm[0] > warm[2] + 30, "coloured by function", warm);
 	await page.locator('[data-color="module"]').click();
 	ok((await color(page, "cache")).join() !== warm.join() && (await text(page, "#legend")) === "other", "and by module, with a legend", [again, await text(page, "#legend")]);
@@ -195,9 +195,9 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 		await page.locator(`[data-kind-of="${kind}"]`).click();
 		await page.locator(`[data-unit="${unit}"]`).click();
 		const {total, rows} = wanted[kind + "_" + unit];
-		const {got, most} = await page.evaluate((names) => ({got: livePage.root.value,
+		const {got, most} = await page.evaluate((names) => ({got: shownPage.root.value,
 			most: Math.max(...names.map(([name, self, all]) => {
-				const func = livePage.byName.get(name), {sums} = livePage;
+				const func = shownPage.byName.get(name), {sums} = shownPage;
 				return func === undefined ? 1e9 : Math.max(Math.abs(sums.self.value[func] - self), Math.abs(sums.total.value[func] - all));
 			}))}), rows.map((row) => [row.name, row.flat, row.cum]));
 		ok(Math.abs(got - total) <= 8 && rows.length > 3 && most <= 8, `${kind}_${unit}: every function has what cairn top says`, [got, total, most]);
@@ -214,8 +214,8 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 }
 {
 	const page = await open("rounding"), wanted = JSON.parse(readFileSync(`${folder}/rounding.json`, "utf8"));
-	const bad = await page.evaluate((rows) => rows.filter(([name, shown]) => humanBytes(livePage.sums.self.value[livePage.byName.get(name)]) !== shown)
-		.map(([name, shown]) => [shown, humanBytes(livePage.sums.self.value[livePage.byName.get(name)])]), wanted);
+	const bad = await page.evaluate((rows) => rows.filter(([name, shown]) => humanBytes(shownPage.sums.self.value[shownPage.byName.get(name)]) !== shown)
+		.map(([name, shown]) => [shown, humanBytes(shownPage.sums.self.value[shownPage.byName.get(name)])]), wanted);
 	ok(wanted.length > 500 && bad.length === 0, `${wanted.length} sizes are rounded as cairn top rounds them`, bad.slice(0, 5));
 	await page.context().close();
 }
@@ -225,11 +225,11 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 		const parse = (color) => color.startsWith("#") ? [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)) : color.match(/\d+/g).slice(0, 3).map(Number);
 		const light = (color) => parse(color).map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
 			.reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-		const ink = light(livePage.picture.ink), all = [];
+		const ink = light(shownPage.picture.ink), all = [];
 		for (const mode of ["module", "function"]) {
-			livePage.palette.mode = mode;
-			for (const {box} of livePage.picture.rects()) {
-				const paper = light(livePage.palette.color(box));
+			shownPage.palette.mode = mode;
+			for (const {box} of shownPage.picture.rects()) {
+				const paper = light(shownPage.palette.color(box));
 				all.push((Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05));
 			}
 		}
@@ -254,7 +254,7 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 		return file_.suggestedFilename();
 	};
 	ok((await keep("folded", "kept.folded")).endsWith(".folded") && (await keep("pprof", "kept.pb.gz")).endsWith(".pb.gz"), "stacks and profile can be kept");
-	const drawn = await page.evaluate(() => livePage.picture.rects().length);
+	const drawn = await page.evaluate(() => shownPage.picture.rects().length);
 	ok((await keep("svg", "kept.svg")).endsWith(".svg"), "so can the picture");
 	const svg = await page.context().newPage();
 	await svg.goto(`file://${folder}/kept.svg`);
@@ -339,10 +339,10 @@ for (const [what, options] of Object.entries({
 	const chart = async () => page.locator("#chart-sheet").boundingBox();
 	/** Where a dump is on the screen. */
 	const at = async (point) => {
-		const box = await chart(), part = await page.evaluate((wanted) => livePage.chart.place(wanted), point);
+		const box = await chart(), part = await page.evaluate((wanted) => shownPage.chart.place(wanted), point);
 		return {x: box.x + box.width * part, y: box.y + box.height / 2 - 60};
 	};
-	const total = () => page.evaluate(() => livePage.root.value);
+	const total = () => page.evaluate(() => shownPage.root.value);
 	const dump = (point) => page.evaluate((wanted) => facts.film.totals[wanted], point);
 	/** Within what rounding to whole bytes leaves. */
 	const near = async (got, wanted) => Math.abs((await got) - wanted) < 40;
@@ -368,8 +368,8 @@ for (const [what, options] of Object.entries({
 	ok((await legend("0x1000")) === (await said("0x1000", 5, 15)) && (await legend("0x1000")) !== (await said("0x1000", 0, 23)), "and in the legend", [await legend("0x1000"), await said("0x1000", 5, 15)]);
 	ok((await text(page, "#chart-tip")).includes("All live memory"), "the pointer tells what there was", await text(page, "#chart-tip"));
 	ok((await text(page, "#functions")).includes("~"), "what sampling may explain is marked in the table");
-	const noisy = await page.evaluate(() => livePage.picture.rows.flat().find((rect) => rect.box.func && rect.box.above && rect.box.isNoise() && rect.width > 12)?.box.func ?? 0);
-	const name = await page.evaluate((func) => livePage.data.functions[func].name, noisy), grey = await color(page, name);
+	const noisy = await page.evaluate(() => shownPage.picture.rows.flat().find((rect) => rect.box.func && rect.box.above && rect.box.isNoise() && rect.width > 12)?.box.func ?? 0);
+	const name = await page.evaluate((func) => shownPage.data.functions[func].name, noisy), grey = await color(page, name);
 	ok(noisy > 0 && Math.max(...grey) - Math.min(...grey) < 25, "and grey in the picture", grey);
 	const one = await at(10);
 	await page.mouse.click(one.x, one.y);
@@ -459,7 +459,7 @@ for (const [what, options] of Object.entries({
 }
 {
 	const page = await open("deep");
-	ok((await page.evaluate(() => livePage.picture.rows.length)) === 4001, "a stack 4,000 deep has all its rows");
+	ok((await page.evaluate(() => shownPage.picture.rows.length)) === 4001, "a stack 4,000 deep has all its rows");
 	await page.evaluate(() => { document.getElementById("scroller").scrollTop = 1e9; });
 	await page.waitForTimeout(100);
 	await click(page, "f3999");
@@ -472,11 +472,11 @@ for (const [what, options] of Object.entries({
 	const zooms = await page.evaluate(async () => {
 		const times = [];
 		for (let i = 0; i < 15; i++) {
-			let box = livePage.root;
+			let box = shownPage.root;
 			for (let depth = 0; depth <= i % 5 && box.children().length; depth++)
 				box = box.children()[i % box.children().length];
 			const start = performance.now();
-			livePage.zoom(box);
+			shownPage.zoom(box);
 			await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 			times.push(performance.now() - start);
 		}

@@ -72,16 +72,16 @@ const shown = (page) => page.evaluate(() => document.documentElement.dataset.sho
 const until = (page, condition, argument, timeout = 40000) => page.waitForFunction(condition, argument, {timeout}).then(() => true, () => false);
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
 const place = (page, name) => page.evaluate((wanted) => {
-	const at = document.getElementById("picture").getBoundingClientRect(), {picture} = livePage;
+	const at = document.getElementById("picture").getBoundingClientRect(), {picture} = shownPage;
 	for (const row of picture.rows)
 		for (const rect of row ?? [])
-			if (livePage.name(rect.box) === wanted)
+			if (shownPage.name(rect.box) === wanted)
 				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * picture.rowHeight - picture.scroller.scrollTop + 10, left: rect.x, width: rect.width};
 	return null;
 }, name);
 /** What the picture shows: names and colours, row by row, in their order. */
-const drawn = (page) => page.evaluate(() => livePage.picture.rows.map((row) => [...row].sort((a, b) => a.x - b.x)
-	.map((rect) => livePage.name(rect.box) + livePage.palette.color(rect.box)).join()).join("\n"));
+const drawn = (page) => page.evaluate(() => shownPage.picture.rows.map((row) => [...row].sort((a, b) => a.x - b.x)
+	.map((rect) => shownPage.name(rect.box) + shownPage.palette.color(rect.box)).join()).join("\n"));
 /** Text that is too faint for what it stands on, by WCAG 2 AA: everything that can be seen, but for buttons that are off. */
 const faint = (page) => page.evaluate(() => {
 	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d", {willReadFrequently: true});
@@ -196,7 +196,7 @@ const faint = (page) => page.evaluate(() => {
 	ok(await page.locator("#panel-bill").isVisible(), "the bar opens the bill");
 
 	/* Peak, slack, sizes and ages, while it follows and in a change. */
-	const value = () => page.evaluate(() => ({type: metric.type, total: livePage.tree.total.value[0]})), amounts = {};
+	const value = () => page.evaluate(() => ({type: metric.type, total: shownPage.tree.total.value[0]})), amounts = {};
 	await page.locator("#tab-functions").click();
 	for (const kind of ["peak", "slack", "alloc", "inuse"]) {
 		await page.locator(`[data-kind-of="${kind}"]`).click();
@@ -222,7 +222,7 @@ const faint = (page) => page.evaluate(() => {
 	await page.locator("#tab-sizes").click();
 	ok(await until(page, () => document.querySelectorAll("#ages .part").length >= 2 && document.querySelectorAll("#sizes .part").length >= 2, null, 15000),
 		"there are sizes and ages", await text(page, "#panel-sizes"));
-	const share = () => page.evaluate(() => livePage.tree.total.value[0] / livePage.wholeSums.self.value.reduce((sum, one) => sum + one, 0));
+	const share = () => page.evaluate(() => shownPage.tree.total.value[0] / shownPage.wholeSums.self.value.reduce((sum, one) => sum + one, 0));
 	await page.locator("#ages .part-more").nth(1).click();
 	ok(/1 s and older/.test(await text(page, "#pills")) && (await share()) < 0.999 && (await share()) > 0.3, "what is older than a second can be seen alone",
 		[await text(page, "#pills"), await share()]);
@@ -420,15 +420,15 @@ const faint = (page) => page.evaluate(() => {
 		await act();
 		return (await used()) - start;
 	};
-	const nodes = await page.evaluate(() => livePage.data.parent.length), updates = [];
+	const nodes = await page.evaluate(() => shownPage.data.parent.length), updates = [];
 	for (let i = 0; i < 6; i++)
 		updates.push(await cost(() => page.evaluate(() => live.showBytes(live.server.tree.bytes))));
 	ok(Math.min(...updates) < 100, `an update of 18,000 stacks, ${nodes} nodes, takes less than 100 ms of it: ${updates.map((time) => time.toFixed(0)).join(", ")} ms`);
 	const keys = [];
 	for (const search of ["0", "0x", "0x5", "service", "service+0x1", "service+0x12"])
-		keys.push(await cost(() => page.evaluate((wanted) => livePage.go({search: wanted}, true), search)));
+		keys.push(await cost(() => page.evaluate((wanted) => shownPage.go({search: wanted}, true), search)));
 	ok(Math.min(...keys) < 50 && keys.filter((time) => time < 50).length >= 4, `a key of a search takes less than 50 ms of it: ${keys.map((time) => time.toFixed(0)).join(", ")} ms`);
-	await page.evaluate(() => livePage.go({search: ""}, true));
+	await page.evaluate(() => shownPage.go({search: ""}, true));
 	const memory = await page.evaluate(async () => {
 		const {bytes} = live.server.tree;
 		for (let i = 0; i < 1440; i++) {
@@ -463,7 +463,7 @@ const faint = (page) => page.evaluate(() => {
 	await shell("replay-day");
 	const last = Number(readFileSync(folder + "/day.last", "utf8").split(" ")[0]), total = Number(readFileSync(folder + "/day.last", "utf8").split(" ")[1]);
 	ok(await until(page, (wanted) => Number(document.documentElement.dataset.shown) === wanted, last, 120000), "a page that was left open shows the last dump of the day", [await shown(page), last]);
-	ok(Math.abs((await page.evaluate(() => livePage.tree.total.value[0])) - total) < 2, "with its numbers", [await page.evaluate(() => livePage.tree.total.value[0]), total]);
+	ok(Math.abs((await page.evaluate(() => shownPage.tree.total.value[0])) - total) < 2, "with its numbers", [await page.evaluate(() => shownPage.tree.total.value[0]), total]);
 	const points = await page.evaluate(() => live.history.points.length);
 	ok(points > 200, `and has the course of the day: ${points} dumps`);
 	ok(/grow/.test(await text(page, "#verdict")), "and what grew in it", await text(page, "#verdict"));

@@ -60,7 +60,7 @@ async function open(url, context = null) {
 	const page = await open(urls.child), pid = new URL(urls.child).searchParams.get("pid");
 	ok(await until(page, (wanted) => document.getElementById("state").textContent.startsWith(`PID ${wanted} `), pid), "the page of a child is of the child", await text(page, "#state"));
 	ok(new URL(page.url()).searchParams.get("pid") === pid, "and stays so in the address", page.url());
-	await page.evaluate(() => livePage.go({search: "x"}));
+	await page.evaluate(() => shownPage.go({search: "x"}));
 	ok(new URL(page.url()).searchParams.get("pid") === pid, "whatever is chosen", page.url());
 	const posted = page.waitForResponse((response) => response.request().method() === "POST");
 	await page.locator("#pause").click();
@@ -73,7 +73,7 @@ async function open(url, context = null) {
 	const page = await open(urls.two);
 	let fail = true;
 	await page.route(/\/api\/(leaks|churn)/, (route) => fail ? route.fulfill({status: 503, body: "{\"error\":\"busy\"}"}) : route.continue());
-	await page.evaluate(() => livePage.go({tab: "growing"}));
+	await page.evaluate(() => shownPage.go({tab: "growing"}));
 	await until(page, () => live.filling.size === 0 && !live.busy);
 	ok((await page.evaluate(() => document.getElementById("panel-growing").innerText.trim())) === "", "a tab whose answer failed is empty");
 	fail = false;

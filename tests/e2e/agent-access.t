@@ -17,7 +17,7 @@ like "$(curl -s --unix-socket "$socket" http://localhost/cairn/status)" '{*' "th
 like "$("$cairn" status --token hush "$url_secret")" "pid: $pid_secret*" "the command sends one"
 "$cairn" status "$url_secret" >/dev/null 2>"$scratch/err"
 is $? 1 "and fails without"
-like "$(cat "$scratch/err")" "*401*token*" "with the agent's words"
+like "$(cat "$scratch/err")" "*401: the token is missing or wrong; cairn takes it from --token TOKEN or CAIRN_TOKEN*" "with the agent's words"
 timeout 20 "$cairn" watch --token hus -o "$scratch/watched" "$url_secret" >/dev/null 2>"$scratch/err"
 is $? 1 "watching ends there too: a wrong token does not get right by waiting"
 like "$(cat "$scratch/err")" "*401*token*" "with the same words"

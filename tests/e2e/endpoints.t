@@ -19,6 +19,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
     def answer(self, method):
         what = method + " " + self.path
+        if family == "guarded":
+            log = open(sys.argv[3], "a")
+            print(what.split("?")[0], self.headers.get("Authorization") or self.headers.get("X-ClickHouse-Key"), file=log, flush=True)
+            if self.path == "/metrics":
+                return self.send(200, b"sys_jemalloc_resident 104857600\n")
+            if self.path.startswith("/bad"):
+                return self.send(500, b"out of order")
+            if method == "POST" and self.path != "/" and not self.path.startswith("/heap"):
+                return self.send(200, b"")
+            if self.path.startswith("/heap") or self.path.startswith("/pprof/heap"):
+                return self.send(200, heap)
         if family == "risingwave":
             if what == "GET /api/clusters/2":
                 return self.send(200, b'[{"id": 7, "type": "COMPUTE_NODE"}]')
@@ -49,6 +60,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer("GET")
     def do_POST(self):
         self.answer("POST")
+    def do_PUT(self):
+        self.answer("PUT")
     def log_message(self, *_):
         pass
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -66,7 +79,7 @@ MAPPED_LIBRARIES:
 HEAP
 serve() { # serve FAMILY: its URL is in $url
 	rm -f "$scratch/$1.port"
-	python3 "$scratch/server.py" "$1" "$scratch/one.heap" >"$scratch/$1.port" 2>"$scratch/$1.log" &
+	python3 "$scratch/server.py" "$1" "$scratch/one.heap" "$scratch/asked" >"$scratch/$1.port" 2>"$scratch/$1.log" &
 	children+=($!)
 	wait_for 20 test -s "$scratch/$1.port" || broken "no server of $1"
 	url=http://127.0.0.1:$(cat "$scratch/$1.port")
@@ -98,6 +111,62 @@ serve text
 like "$("$cairn" top "$url" 2>&1)" "*500: opt.prof is not ON, please start the application with MALLOC_CONF=prof:true" 'also where it is text of several lines'
 serve nothing
 like "$("$cairn" top "$url" 2>&1)" "cairn: $url: no agent answers there, nor a heap endpoint of GreptimeDB*PATH" 'a service with none of them'
+
+# Users and passwords in URLs: a request has them, nothing that is printed, written or listed does.
+serve guarded
+secret=topsecret$(printf 'ab%.0s' {1..40})topsecret
+basic="Basic $(printf 'alice:%s' "$secret" | base64 -w 0)"
+host=127.0.0.1:${url##*:}
+given=http://alice:$secret@$host
+mkdir "$scratch/told"
+tell() { # tell COMMAND...: runs it in $scratch/told; what it prints is kept there
+	(cd "$scratch/told" && HOME=$scratch/told "$cairn" "$@" </dev/null >>out 2>&1)
+}
+tell dump "$given/heap"
+tell watch --once -o watched "$given/heap"
+tell watch --once --json -o watched "$given/heap"
+tell watch --for 1s -o watched "$given/bad"
+tell watch --once -o watched --push "$given" --label a=b "$given/heap"
+tell watch --once -o watched --forward "pyroscope:$given" "$given/heap"
+tell watch --once -o watched --store "clickhouse://alice:$secret@$host/cairn" "$given/heap"
+for page in heap bad; do
+	for command in top tree traces raw leaks rss doctor status activate dumps stats cpu html flame pprof graph; do tell $command "$given/$page"; done
+	tell gdump "$given/$page" on
+	tell diff "$given/$page" "$given/heap"
+	tell html -o "$page.html" "$given/$page"
+	tell flame -o "$page.svg" "$given/$page"
+	tell pprof -o "$page.pb" "$given/$page"
+	tell timeline -o "$page.timeline.html" "$given/$page"
+	tell jeprof --text "$given/$page"
+done
+tell jeprof --text "$given/pprof/heap"
+tell jeprof --text "${given#http://}/pprof/heap"
+tell symbols push --to "$given" "$cairn"
+tell store init "clickhouse://alice:$secret@$host/cairn"
+tell fleet top --store "clickhouse://alice:$secret@$host/cairn"
+tell fleet services --store="clickhous://alice:$secret@$host/cairn"
+tell top "clickhouse://alice:$secret@$host/cairn?service=a"
+CAIRN_STORE=clickhouse://alice:$secret@$host/cairn tell fleet services
+CAIRN_STORE=clickhous://alice:$secret@$host/cairn tell fleet services
+tell collect --store "clickhouse://alice:$secret@$host/cairn" --spool spool --listen 256.0.0.1:1
+tell collect --store sqlite:x --spool spool --listen 127.0.0.1:0 --forward "nothing:$given"
+tell top "http://alice:top@secret?topsecret@127.0.0.1:1/heap" # which has to be escaped
+tell "$given"
+(cd "$scratch/told" && exec "$cairn" serve --listen 127.0.0.1:0 "$given/heap" >serve.log 2>&1) &
+serving=$!
+children+=($serving)
+wait_for 20 grep -q http:// "$scratch/told/serve.log"
+page=$(grep -o 'http://[^ ]*' "$scratch/told/serve.log" | head -n 1)
+holds 'cairn serve shows a page of the URL' wait_for 20 eval "curl -sf '${page}api/processes' >'$scratch/told/processes' && grep -q '$host' '$scratch/told/processes'"
+curl -sf "$page" >"$scratch/told/page"
+tr '\0' '\n' <"/proc/$serving/cmdline" >"$scratch/told/process"
+like "$(cat "$scratch/told/process")" "*http://$host/heap*" 'the process list has the URL'
+is "$(cd "$scratch/told" && find . | grep -e topsecret -e alice; grep -rlaF -e topsecret -e "${basic#Basic }" -e alice .)" '' \
+	'no output, file name, file, page or process list has the user or the password'
+is "$(ls "$scratch/told/watched" | grep -c "^127.0.0.1_${host##*:}-")" 5 "dumps are named by the host: $(ls "$scratch/told/watched" | head -n 1)"
+is "$(grep -e ' /heap' -e ' /pprof' -e ' /bad' "$scratch/asked" | grep -vcF "$basic")" 0 'every request has it'
+is "$(grep -vF -e "$basic" -e "$secret" "$scratch/asked")" '' 'those to a collector, to a receiver and to ClickHouse too'
+like "$("$cairn" diff "$given/heap" "http://bob:other@$host/heap" 2>&1)" "cairn: http://$host is given with two users or passwords; give one" 'two users of one server'
 
 # Names of files.
 serve greptimedb

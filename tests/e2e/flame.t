@@ -190,6 +190,11 @@ for size in width=1e300 width=0.1 height=1e300 font-size=1e300 font-width=1e-300
 	"$cairn" flame --$size "$scratch/small.folded" 2>"$scratch/error" >"$scratch/none.svg"
 	like "$? $(wc -c <"$scratch/none.svg") $(cat "$scratch/error")" "2 0 *--${size%=*} takes a number from *" "--$size cannot be drawn, and is a clear error"
 done
+like "$("$cairn" flame --width 0.5 "$scratch/small.folded" 2>&1)" '*--width takes a number from 1 to 1000000, not 0.5' 'the limits are numbers as people write them'
+for size in width height font-size font-width factor; do
+	"$cairn" flame --$size 0 "$scratch/small.folded" 2>"$scratch/error" >"$scratch/none.svg"
+	is "$? $(wc -c <"$scratch/none.svg") $(cat "$scratch/error")" "2 0 cairn: --$size takes a number greater than 0, not '0'" "--$size 0 is not the default"
+done
 "$cairn" flame tests/fixtures/small.heap -o "$scratch/heap.svg" 2>/dev/null
 holds 'a heap dump says its objects' grep -q ' objects\? of ' "$scratch/heap.svg"
 done_testing

@@ -189,7 +189,7 @@ collect --uploads "$scratch/tenants" --tokens "$scratch/tokens"
 send shared app third_function
 push "$scratch/app"
 is $? 1 'without a token'
-like "$(cat "$scratch/err")" '*401: the token is missing or wrong*' 'nothing is taken'
+like "$(cat "$scratch/err")" '*401: the token is missing or wrong; cairn takes it from --token TOKEN or CAIRN_TOKEN*' 'nothing is taken'
 # The same build-id and the same code, by another name.
 gcc -g -O1 -fno-omit-frame-pointer -DNAME=app -Dthird_function=forged_function -Wl,--build-id=0x"$(build_id "$scratch/app")" -o "$scratch/forged" -x c - \
 	< <(cat "$scratch/app.c"; echo 'char version_of_app[] = "app";') || broken 'gcc'

@@ -55,6 +55,7 @@ ok $? 'no file was made'
 told 1 "the store is empty; 'cairn collect' or 'cairn watch --push' fills it *" fleet services --store sqlite:empty.db
 told 1 "the store is empty; *" fleet leaks --store sqlite:empty.db --service api
 told 1 "the store has nothing of this tenant" fleet services --store sqlite:empty.db --tenant us
+told 2 "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not 'x'" watch --store x 1
 told 2 'missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE' fleet services
 told 2 'missing STORE: *' fleet top
 told 2 'missing STORE: *' collect

@@ -39,7 +39,9 @@ bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request
 	if (agent->config.token[0]) {
 		if (!cairn_token_equal(cairn_request_token(request), agent->config.token)) {
 			cairn_response_header(response, "WWW-Authenticate", "Bearer");
-			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
+			return refuse(agent, response, 401,
+				      "the token is missing or wrong; cairn takes it from --token TOKEN or CAIRN_TOKEN, other clients send "
+				      "Authorization: Bearer TOKEN");
 		}
 	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
 		return refuse(agent, response, 403, "unknown Host; use an address or localhost, or add the name to `hosts`");

@@ -65,7 +65,10 @@ bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t 
 		return false;
 	}
 	if (!cairn_senders_tenant(&collector->senders, request)) {
-		cairn_collector_refuse(collector, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
+		cairn_collector_refuse(
+			collector, response, 401,
+			"the token is missing or wrong; cairn takes it from --token TOKEN or CAIRN_TOKEN, other clients send "
+			"Authorization: Bearer TOKEN");
 		return false;
 	}
 	if (cairn_symbols_is(request)) {

@@ -125,13 +125,9 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 				    struct cairn_error *error)
 {
 	struct cairn_question question;
-	const char *name = options->store ? options->store : getenv("CAIRN_STORE");
+	const char *name = cairn_store_name(options->store, error);
 	*processes = (struct cairn_store_processes){0};
-	if (!name) {
-		cairn_fail_usage(error, "missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
-		return NULL;
-	}
-	if (!make_question(options, back_ns, &question, error))
+	if (!name || !make_question(options, back_ns, &question, error))
 		return NULL;
 	struct cairn_store *store = cairn_store_open(name, error);
 	if (store && cairn_store_check(store, error) && ask(store, &question, options->sparse, processes, error) &&
@@ -152,8 +148,7 @@ static void name_part(struct cairn_buffer *out, const char *key, const char *val
 
 void cairn_fleet_source_name(const struct cairn_fleet_options *options, struct cairn_buffer *out)
 {
-	const char *store = options->store ? options->store : getenv("CAIRN_STORE");
-	cairn_buffer_format(out, "%s?", store ? store : "");
+	cairn_buffer_format(out, "%s?", options->store);
 	name_part(out, "tenant", options->tenant);
 	name_part(out, "service", options->service);
 	name_part(out, "version", options->version);

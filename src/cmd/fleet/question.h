@@ -28,7 +28,7 @@ extern const struct cairn_option cairn_fleet_option_table[];
 struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_store_processes *processes,
 				    struct cairn_error *error);
 
-/* Appends the name of a source that stands for OPTIONS. */
+/* Appends the name of a source that stands for OPTIONS, which have a store. */
 void cairn_fleet_source_name(const struct cairn_fleet_options *options, struct cairn_buffer *out);
 
 /* Takes the question off NAME, a source: what follows the last question mark. Texts live as long as ARENA. */

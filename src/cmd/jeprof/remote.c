@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "http/client.h"
@@ -53,27 +54,32 @@ static size_t page_length(const char *name)
 	return 0;
 }
 
+static bool has_scheme(const char *name)
+{
+	return strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0;
+}
+
 bool cairn_jeprof_is_remote(const char *name)
 {
 	struct stat status;
 	if (strcmp(name, "-") == 0 || stat(name, &status) == 0)
 		return false;
-	if (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0)
+	if (has_scheme(name))
 		return true;
 	return cairn_target_has_port(name) || (*name != '/' && *name != '.' && page_length(name));
 }
 
+/* NAME has a scheme: cairn_jeprof_fetch has seen to that. */
 static struct remote parse_remote(struct cairn_arena *arena, const char *name)
 {
 	struct remote remote = {0};
-	const char *scheme = strncmp(name, "https://", 8) == 0 ? "https://" : "http://";
-	const char *rest = strncmp(name, scheme, strlen(scheme)) == 0 ? name + strlen(scheme) : name;
+	const char *rest = cairn_target_host(name);
 	size_t length = strlen(rest), page = page_length(rest);
 	size_t base = length - page;
 	if (!page && base && rest[base - 1] == '/')
 		base--;
 	remote.host = cairn_arena_text(arena, (struct cairn_bytes){rest, strcspn(rest, ":/")});
-	remote.base = cairn_arena_format(arena, "%s%.*s", scheme, (int)base, rest);
+	remote.base = cairn_arena_text(arena, (struct cairn_bytes){name, (size_t)(rest - name) + base});
 	remote.page = page ? rest + length - page : "/pprof/profile";
 	remote.timed = strncmp(remote.page, "/pprof/profile", 14) == 0 || strncmp(remote.page, "/pprof/pmuprofile", 17) == 0;
 	return remote;
@@ -240,8 +246,15 @@ bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena
 	if (!expand(list, arena, error))
 		return false;
 	size_t count = 0;
-	for (size_t i = 0; i < list->count; i++)
-		count += cairn_jeprof_is_remote(list->items[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		if (!cairn_jeprof_is_remote(list->items[i]))
+			continue;
+		if (!has_scheme(list->items[i]))
+			list->items[i] = cairn_arena_format(arena, "http://%s", list->items[i]);
+		if (!cairn_url_set_aside(list->items[i], error))
+			return false;
+		count++;
+	}
 	if (count > machines_most)
 		return cairn_fail(error, "%zu profiles to fetch at once; the maximum is %d", count, machines_most);
 	const char *folder = count ? profile_folder(arena, error) : "";

@@ -116,14 +116,14 @@ bool cairn_program_settings_are_good(const struct cairn_program_settings *settin
 	const char *engine = settings->engine, *token = settings->token, *listen = settings->listen;
 	struct cairn_config config;
 	if (engine && strcmp(engine, "auto") != 0 && strcmp(engine, "cairn") != 0 && strcmp(engine, "jemalloc") != 0)
-		return cairn_fail(error, "--engine is auto, cairn or jemalloc, not '%.40s'", engine);
+		return cairn_fail_usage(error, "--engine is auto, cairn or jemalloc, not '%.40s'", engine);
 	/* It travels in a list of settings. */
 	if (token && (!token[0] || strchr(token, ',')))
-		return cairn_fail(error, "a token has at least one character, and no comma");
+		return cairn_fail_usage(error, "a token has at least one character, and no comma");
 	if (listen && cairn_listen_check(listen))
-		return cairn_fail(error, "--listen %.80s: %s", listen, cairn_listen_check(listen));
+		return cairn_fail_usage(error, "--listen %.80s: %s", listen, cairn_listen_check(listen));
 	cairn_config_default(&config);
 	if (settings->budget)
 		cairn_config_set(&config, "budget", cairn_bytes_of(settings->budget), CAIRN_CONFIG_ENVIRONMENT);
-	return !config.problems[0] || cairn_fail(error, "--%s", config.problems);
+	return !config.problems[0] || cairn_fail_usage(error, "--%s", config.problems);
 }
