@@ -70,14 +70,8 @@ static void set_slots(struct survey *survey, int64_t width_ns, int64_t first_ns,
 
 static bool choose_slots(struct survey *survey)
 {
-	const struct cairn_store_processes *processes = survey->processes;
-	int64_t first = INT64_MAX, last = 0;
-	for (size_t i = 0; i < processes->count; i++) {
-		const struct cairn_store_process *process = &processes->items[i];
-		int64_t from = process->points[0].time_ns, to = process->points[process->point_count - 1].time_ns;
-		first = from < first ? from : first;
-		last = to > last ? to : last;
-	}
+	int64_t first, last;
+	cairn_store_span(survey->processes, &first, &last);
 	set_slots(survey, CAIRN_HOUR_NS, first, last, slots_most);
 	survey->hourly = survey->slot_count >= hours_least && cairn_hourly_reaches(survey->store, first);
 	if (!survey->hourly) {
@@ -454,7 +448,7 @@ static void add_process(const struct survey *survey, const struct detail *detail
 			course_count++;
 		}
 		struct cairn_unit_size unit =
-			unit_of(&of->points[of->point_count - 1], detail->sizes[process * detail->columns + column]);
+			unit_of(cairn_store_last(of), detail->sizes[process * detail->columns + column]);
 		struct cairn_fleet_course *course = &courses[course_of[path]];
 		for (size_t k = 0; k < count; k++)
 			sums[course_of[path] * count + k] += values[slots[k]];
