@@ -452,14 +452,6 @@ void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key
 	add(&header->peak, 1);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
-}
-
 size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t count, uint64_t period, uint64_t *random,
 			 void (*forget)(uint64_t key))
 {
@@ -474,7 +466,7 @@ size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t c
 		struct cairn_ledger_sample sample = record->samples[i];
 		double before = cairn_exponential_chance((double)sample.size / (double)sample.period);
 		double now = cairn_exponential_chance((double)sample.size / (double)period);
-		if ((double)(next_random(random) >> 11) * 0x1p-53 * before >= now) {
+		if ((double)(cairn_record_random(random) >> 11) * 0x1p-53 * before >= now) {
 			count_thinned(record, &sample, 0);
 			empty(record, i);
 			forget(key);
