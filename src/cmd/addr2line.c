@@ -123,9 +123,9 @@ static int parse(struct options *options, int argc, char **argv)
 	return -1;
 }
 
-/* So many names are one piece of work. */
+enum { chunk = 64 }; /* names that a thread demangles at a time */
 /* With this many mangled names or results, another thread is worth starting: C names take no time. */
-enum { chunk = 64, names_for_thread = 256, results_for_thread = 4096 };
+enum { names_for_thread = 256, results_for_thread = 4096 };
 
 static void demangle_some(void *context, size_t item, unsigned worker)
 {

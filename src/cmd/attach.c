@@ -1,6 +1,7 @@
 /* attach.c - `cairn attach` and `cairn detach`: an agent for a process that runs already, and its end.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
+#include "agent/host/config.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -67,7 +68,7 @@ static bool write_config(const struct options *options, struct cairn_attach *att
 	own[length > 0 ? length : 0] = 0;
 	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine ? options->engine : "auto",
 			    options->wait ? "false" : "true");
-	cairn_buffer_format(&text, ",period:%llu", (unsigned long long)(options->period ? options->period : 512 << 10));
+	cairn_buffer_format(&text, ",period:%llu", (unsigned long long)(options->period ? options->period : CAIRN_PERIOD_DEFAULT));
 	if (own[0] && strlen(own) < 200 && !strchr(own, ','))
 		cairn_buffer_format(&text, ",tool:%s", own);
 	if (options->listen)

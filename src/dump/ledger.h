@@ -83,8 +83,17 @@ struct cairn_ledger_stack {
 	_Atomic uint32_t lifetimes[CAIRN_LEDGER_LIFETIMES]; /* freed samples by lifetime; a count stays at its end */
 };
 
+/* The state of a module or thread. Everything from COMPLETE on can be read. */
+enum cairn_ledger_state {
+	CAIRN_LEDGER_STATE_FREE = 0,
+	CAIRN_LEDGER_STATE_WRITING = 1,
+	CAIRN_LEDGER_STATE_COMPLETE = 2,
+	CAIRN_LEDGER_STATE_ENDED = 3, /* complete: a module that was unloaded since, or a thread that has exited and whose record becomes
+				       * free unless a live sample or mapping names it */
+};
+
 struct cairn_ledger_module {
-	_Atomic uint32_t state; /* 0 free, 1 being written, 2 complete, 3 complete and unloaded since */
+	_Atomic uint32_t state; /* enum cairn_ledger_state */
 	uint32_t id_length;
 	uint64_t start, end, offset; /* of an executable range: its addresses, and the file offset of its start */
 	uint8_t build_id[32];
@@ -93,7 +102,7 @@ struct cairn_ledger_module {
 };
 
 struct cairn_ledger_thread {
-	_Atomic uint32_t state; /* 0 free, 1 being written, 2 complete */
+	_Atomic uint32_t state; /* enum cairn_ledger_state */
 	uint32_t id;            /* as in the kernel */
 	_Atomic uint64_t name[2]; /* 16 bytes, terminated */
 	int64_t birth_ns;

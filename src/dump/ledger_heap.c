@@ -393,7 +393,7 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 bool cairn_ledger_range(const struct cairn_ledger *ledger, uint32_t number, struct cairn_ledger_module *module,
 			struct cairn_trailer_range *range)
 {
-	if (!cairn_ledger_get_module(ledger, number, module) || atomic_load(&module->state) != 2)
+	if (!cairn_ledger_get_module(ledger, number, module) || atomic_load(&module->state) != CAIRN_LEDGER_STATE_COMPLETE)
 		return false;
 	struct cairn_bytes id = {(const char *)module->build_id, module->id_length};
 	*range = (struct cairn_trailer_range){module->start, module->end, module->offset, id, cairn_ledger_path(ledger, module)};

@@ -149,7 +149,7 @@ uint64_t cairn_ledger_frame(const struct cairn_ledger *ledger, const struct cair
 bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_module *module)
 {
 	const struct cairn_ledger_module *record = (const void *)record_at(ledger, CAIRN_LEDGER_MODULES, index);
-	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < 2)
+	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < CAIRN_LEDGER_STATE_COMPLETE)
 		return false;
 	copy_words(module, record, sizeof *module);
 	uint32_t text = cairn_ledger_count(ledger, CAIRN_LEDGER_TEXT);
@@ -166,7 +166,7 @@ struct cairn_bytes cairn_ledger_path(const struct cairn_ledger *ledger, const st
 bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_thread *thread)
 {
 	const struct cairn_ledger_thread *record = (const void *)record_at(ledger, CAIRN_LEDGER_THREADS, index);
-	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < 2)
+	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < CAIRN_LEDGER_STATE_COMPLETE)
 		return false;
 	copy_words(thread, record, sizeof *thread);
 	return true;

@@ -5,6 +5,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/time.h"
+#include "process/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -28,9 +28,7 @@ static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 int64_t cairn_connection_now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / CAIRN_MILLISECOND_NS;
+	return cairn_clock_ns() / CAIRN_MILLISECOND_NS;
 }
 
 static enum cairn_connection_state state_of(struct cairn_connection *connection)

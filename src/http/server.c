@@ -24,7 +24,7 @@ struct cairn_server {
 		bool local, paused;
 	} listeners[listeners_maximum];
 	unsigned listeners_count;
-	int64_t accept_again_ms, tick_ms;
+	int64_t accept_again_ms, next_tick_ms;
 	struct cairn_connection connections[];
 };
 
@@ -199,7 +199,7 @@ static bool has_descriptors(struct cairn_server *server)
 static bool tick(struct cairn_server *server, int64_t now)
 {
 	int next = server->options.tick ? server->options.tick(server->options.context) : tick_ms;
-	server->tick_ms = now + (next > 0 && next < tick_ms ? next : tick_ms);
+	server->next_tick_ms = now + (next > 0 && next < tick_ms ? next : tick_ms);
 	for (unsigned i = 0; i < server->options.connections; i++)
 		cairn_connection_expire(&server->connections[i], now);
 	return has_descriptors(server);
@@ -223,7 +223,7 @@ bool cairn_server_step(struct cairn_server *server, int wait_ms)
 	int64_t now = cairn_connection_now_ms();
 	if (server->accept_again_ms && now >= server->accept_again_ms)
 		resume_listeners(server);
-	return now < server->tick_ms || tick(server, now);
+	return now < server->next_tick_ms || tick(server, now);
 }
 
 unsigned cairn_server_push(struct cairn_server *server, struct cairn_bytes bytes)
@@ -243,7 +243,7 @@ unsigned cairn_server_push(struct cairn_server *server, struct cairn_bytes bytes
 bool cairn_server_run(struct cairn_server *server)
 {
 	while (!atomic_load(server->options.stop)) {
-		int64_t wait = server->tick_ms - cairn_connection_now_ms();
+		int64_t wait = server->next_tick_ms - cairn_connection_now_ms();
 		if (!cairn_server_step(server, wait <= 0 ? 0 : wait < tick_ms ? (int)wait : tick_ms))
 			return false;
 	}

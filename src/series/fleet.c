@@ -242,14 +242,20 @@ static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fl
 	free(values);
 }
 
+/* Whether record I, of records in the order of instances, is the first of its instance, which may have the path twice: as a path and as a
+ * frame. Each instance counts once. */
+static bool is_first(const struct cairn_fleet_record *records, size_t i)
+{
+	return i == 0 || records[i].instance != records[i - 1].instance;
+}
+
 /* The probability that noise makes the COUNT records, of TOTAL instances, look as they do. */
 static double chance_of(const struct cairn_fleet_record *records, size_t count, size_t total)
 {
 	double *chances = cairn_array_new(count, sizeof *chances), best = 1;
 	size_t growing = 0;
 	for (size_t i = 0; i < count; i++)
-		if (records[i].verdict == CAIRN_GROWING &&
-		    (i == 0 || records[i].instance != records[i - 1].instance)) /* each instance counts once */
+		if (records[i].verdict == CAIRN_GROWING && is_first(records, i))
 			chances[growing++] = records[i].chance;
 	qsort(chances, growing, sizeof *chances, cairn_law_compare);
 	for (size_t i = 0; i < growing; i++)
@@ -294,18 +300,23 @@ static double scatter_of(const struct cairn_fleet *fleet, const struct evidence 
 	return instances >= few ? sqrt(squares / instances) : sqrt(cohort->noise / (double)cohort->present);
 }
 
-/* Counts the instances of each release that show growth. An instance may have the path twice, as a path and as a frame. */
+/* Whether record I shows growth by itself, once for its instance. A mere rise counts only where the cohort of a release with enough
+ * instances cannot be judged instead. */
+static bool shows_growth(const struct cairn_fleet *fleet, const struct evidence *evidence, size_t i)
+{
+	const struct cairn_fleet_record *record = &evidence->records[i];
+	bool has_cohort = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
+	return is_first(evidence->records, i) && (record->verdict == CAIRN_GROWING || (!has_cohort && record->risen));
+}
+
+/* Counts the instances of each release that show growth. */
 static void count_growing(const struct cairn_fleet *fleet, const struct evidence *evidence)
 {
 	for (size_t i = 0; i < fleet->release_count; i++)
 		evidence->growing[i] = 0;
-	for (size_t i = 0; i < evidence->count; i++) {
-		const struct cairn_fleet_record *record = &evidence->records[i];
-		bool again = i > 0 && record->instance == record[-1].instance;
-		bool many = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
-		if (!again && (record->verdict == CAIRN_GROWING || (!many && record->risen)))
-			evidence->growing[record->release]++;
-	}
+	for (size_t i = 0; i < evidence->count; i++)
+		if (shows_growth(fleet, evidence, i))
+			evidence->growing[evidence->records[i].release]++;
 	for (size_t i = 0; i < fleet->release_count; i++)
 		if (evidence->pooled[i].grows) {
 			size_t instances = fleet->releases[i].instances;
@@ -313,8 +324,7 @@ static void count_growing(const struct cairn_fleet *fleet, const struct evidence
 			       scatter = scatter_of(fleet, evidence, evidence->cohorts[i]);
 			size_t count = 0;
 			for (size_t k = 0; k < evidence->count; k++)
-				if (evidence->records[k].release == i &&
-				    (k == 0 || evidence->records[k].instance != evidence->records[k - 1].instance))
+				if (evidence->records[k].release == i && is_first(evidence->records, k))
 					levels[count++] = evidence->records[k].level;
 			evidence->growing[i] = fmax(evidence->growing[i],
 						    round(cairn_cohort_growing(evidence->cohorts[i], instances, scatter, levels, count)));
@@ -352,9 +362,7 @@ static void rate_of_records(const struct cairn_fleet *fleet, const struct eviden
 	double rates = 0, variances = 0, count = 0;
 	for (size_t i = 0; i < evidence->count; i++) {
 		const struct cairn_fleet_record *record = &evidence->records[i];
-		bool again = i > 0 && record->instance == record[-1].instance;
-		bool many = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
-		if (again || (record->verdict != CAIRN_GROWING && (many || !record->risen)))
+		if (!shows_growth(fleet, evidence, i))
 			continue;
 		rates += record->per_hour;
 		variances += record->error * record->error;
@@ -418,7 +426,7 @@ static void judge_path(struct cairn_fleet *fleet, const struct evidence *evidenc
 	if (grows)
 		row.confidence = fmin(1 - chance, sure_together(records, evidence->count));
 	for (size_t i = 0; i < evidence->count; i++) {
-		if (i == 0 || records[i].instance != records[i - 1].instance)
+		if (is_first(records, i))
 			row.now += records[i].now;
 		if (records[i].now > largest && records[i].verdict != CAIRN_GROWING) {
 			largest = records[i].now;

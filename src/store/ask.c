@@ -323,6 +323,26 @@ void cairn_store_processes_free(struct cairn_store_processes *processes)
 	*processes = (struct cairn_store_processes){0};
 }
 
+void cairn_store_span(const struct cairn_store_processes *processes, int64_t *first_ns, int64_t *last_ns)
+{
+	*first_ns = INT64_MAX;
+	*last_ns = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		int64_t first = process->points[0].time_ns, last = cairn_store_last(process)->time_ns;
+		*first_ns = first < *first_ns ? first : *first_ns;
+		*last_ns = last > *last_ns ? last : *last_ns;
+	}
+}
+
+size_t cairn_store_choose_points(const struct cairn_store_process *process, size_t most, size_t *chosen)
+{
+	size_t count = process->point_count < most ? process->point_count : most;
+	for (size_t i = 0; i < count; i++)
+		chosen[i] = count > 1 ? i * (process->point_count - 1) / (count - 1) : process->point_count - 1;
+	return count;
+}
+
 /* Numbers to ask for. */
 struct wanted {
 	uint64_t *items;

@@ -21,7 +21,7 @@ bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_proce
 			const struct cairn_store_process *process = &processes->items[i];
 			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i > from ? " OR " : "",
 					    (unsigned long long)process->instance,
-					    (long long)process->points[process->point_count - 1].time_ns);
+					    (long long)cairn_store_last(process)->time_ns);
 		}
 		cairn_buffer_byte(&statement, 0);
 		cairn_selection_begin(&selection, store, statement.data, "ntr", error);

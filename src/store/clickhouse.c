@@ -5,6 +5,7 @@
  * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by its first column. A rank is part of the
  * key here: the server keeps a row of each rank, and readers take the one with the lowest.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "base/text.h"
 #include "base/unpack.h"
 #include "base/url.h"
@@ -29,6 +30,7 @@ struct clickhouse_connection {
 };
 
 static const char user_header[] = "X-ClickHouse-User: ", key_header[] = "X-ClickHouse-Key: ";
+enum { on_cluster_size = 160 };
 static const char cluster_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 static const char day_of_row[] = "toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))"; /* the partitioning key */
 
@@ -67,11 +69,12 @@ static void *open_server(const char *name, bool create, struct cairn_error *erro
 				 "digits and _ only");
 		return NULL;
 	}
-	struct clickhouse_connection *connection = calloc(1, sizeof *connection);
-	if (!connection || asprintf(&connection->address, "http%s://%.*s/", secure ? "s" : "", (int)(slash - host), host) < 0)
-		cairn_out_of_memory(sizeof *connection);
+	struct clickhouse_connection *connection = cairn_array_zero(1, sizeof *connection);
 	const char *user = cairn_url_credentials(name), *colon = user ? strchr(user, ':') : NULL;
 	connection->database = strdup(slash + 1);
+	if (!connection->database ||
+	    asprintf(&connection->address, "http%s://%.*s/", secure ? "s" : "", (int)(slash - host), host) < 0)
+		cairn_out_of_memory(strlen(name));
 	connection->user = credential(user_header, user, user ? strcspn(user, ":") : 0, "CAIRN_STORE_USER");
 	connection->key = credential(key_header, colon ? colon + 1 : NULL, colon ? strlen(colon + 1) : 0, "CAIRN_STORE_PASSWORD");
 	return connection;
@@ -132,6 +135,14 @@ static bool ask(struct clickhouse_connection *connection, const char *database, 
 	return good;
 }
 
+/* Stores " ON CLUSTER 'CLUSTER'" in TEXT, or "" if CLUSTER is NULL. */
+static void write_on_cluster(const char *cluster, char text[on_cluster_size])
+{
+	text[0] = 0;
+	if (cluster)
+		snprintf(text, on_cluster_size, " ON CLUSTER '%.100s'", cluster);
+}
+
 static bool make_database(struct clickhouse_connection *connection, const char *on_cluster, struct cairn_error *error)
 {
 	char statement[600];
@@ -154,12 +165,11 @@ static void list_columns(const struct cairn_table *table, struct cairn_buffer *o
 static bool make(void *handle, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
 {
 	struct clickhouse_connection *connection = handle;
-	char on_cluster[160] = "";
+	char on_cluster[on_cluster_size];
 	struct cairn_buffer statement = cairn_buffer(1 << 16);
 	if (cluster && strspn(cluster, cluster_letters) != strlen(cluster))
 		return cairn_fail_usage(error, "--cluster takes the name of a cluster in the server's configuration, not '%.60s'", cluster);
-	if (cluster)
-		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
+	write_on_cluster(cluster, on_cluster);
 	cairn_buffer_format(&statement, "CREATE TABLE IF NOT EXISTS %s%s%s ", table->name, cluster ? "_local" : "", on_cluster);
 	list_columns(table, &statement);
 	if (cluster)
@@ -229,10 +239,9 @@ static bool make_view(struct clickhouse_connection *connection, size_t i, enum c
 static bool make_views(void *handle, const char *cluster, struct cairn_error *error)
 {
 	struct clickhouse_connection *connection = handle;
-	char on_cluster[160] = "";
+	char on_cluster[on_cluster_size];
 	enum cairn_views_form form;
-	if (cluster)
-		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
+	write_on_cluster(cluster, on_cluster);
 	bool good = find_form(connection, &form, error);
 	for (size_t i = 0; good && i < CAIRN_VIEWS; i++)
 		good = make_view(connection, i, form, on_cluster, error);
@@ -244,14 +253,14 @@ static bool add_column(void *handle, const struct cairn_table *table, const char
 		       const char *cluster, struct cairn_error *error)
 {
 	struct clickhouse_connection *connection = handle;
-	char statement[400], on_cluster[160] = "", order[100] = "", kind[60] = "UInt64";
+	char statement[400], on_cluster[on_cluster_size], order[100] = "", kind[60] = "UInt64";
 	bool good = true;
 	if (table->rank && strcmp(table->rank, column) == 0)
 		snprintf(order, sizeof order, ", MODIFY ORDER BY (%s, %s)", table->key, column);
 	else
 		snprintf(kind, sizeof kind, "UInt64 DEFAULT %llu", (unsigned long long)value);
+	write_on_cluster(cluster, on_cluster);
 	if (cluster) {
-		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
 		/* An interrupted migration may have added the column already. */
 		snprintf(statement, sizeof statement, "SELECT %s FROM %s_local LIMIT 1", column, table->name);
 		bool there = ask(connection, connection->database, statement, NULL, NULL, NULL);

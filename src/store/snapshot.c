@@ -191,9 +191,10 @@ static double value_of(const double *values, uint32_t which)
 	return isfinite(value) ? value : 0;
 }
 
-/* Appends the rows of all samples. Several samples of one stack, which differ in labels, become one row: their sum. */
-static void write_samples(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, uint64_t tenant, uint64_t instance,
-			  const struct values *which, struct cairn_buffer rows[CAIRN_TABLES])
+/* Appends the rows of all samples. Several samples of one stack, which differ in labels, become one row: their sum. Returns the number of
+ * rows of samples. */
+static size_t write_samples(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, uint64_t tenant,
+			    uint64_t instance, const struct values *which, struct cairn_buffer rows[CAIRN_TABLES])
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	uint64_t *frames = cairn_array_new(profile->location_count, sizeof *frames);
@@ -224,23 +225,15 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, struct ca
 		sum->allocated_bytes += value_of(values, which->allocated_bytes);
 		sum->allocated_objects += value_of(values, which->allocated_objects);
 	}
-	struct cairn_buffer *out = &rows[CAIRN_TABLE_SAMPLES];
-	for (size_t i = 0; i < count; i++) {
-		cairn_row_number(out, instance);
-		cairn_row_number(out, (uint64_t)profile->time_ns);
-		cairn_row_number(out, sums[i].stack);
-		cairn_row_real(out, sums[i].bytes);
-		cairn_row_real(out, sums[i].objects);
-		cairn_row_real(out, sums[i].sampled);
-		cairn_row_real(out, sums[i].allocated_bytes);
-		cairn_row_real(out, sums[i].allocated_objects);
-	}
+	for (size_t i = 0; i < count; i++)
+		cairn_stored_sample_write(&rows[CAIRN_TABLE_SAMPLES], instance, profile->time_ns, &sums[i]);
 	cairn_map_free(&seen);
 	cairn_buffer_free(&scratch[0]);
 	cairn_buffer_free(&scratch[1]);
 	free(stack);
 	free(sums);
 	free(frames);
+	return count;
 }
 
 /* Identified by its life (process/life.h) if the dump has it, otherwise by host, PID and start. */
@@ -276,7 +269,7 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 }
 
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort)
+			  struct cairn_buffer rows[CAIRN_TABLES], struct cairn_snapshot_part *part)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
@@ -284,11 +277,11 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	if (!cairn_store_accepts(profile, NULL))
 		return false;
 	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = cairn_snapshot_instance(snapshot);
-	write_samples(snapshot, numbered, tenant, instance, &which, rows);
+	part->samples = write_samples(snapshot, numbered, tenant, instance, &which, rows);
 
 	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
 	struct cairn_bytes build = program_build(profile), version = snapshot->version.length ? snapshot->version : build;
-	*cohort = cairn_store_cohort(tenant, snapshot->service, version);
+	part->cohort = cairn_store_cohort(tenant, snapshot->service, version);
 	cairn_row_number(out, instance);
 	cairn_row_number(out, tenant);
 	cairn_row_text(out, snapshot->service);
@@ -405,6 +398,18 @@ static void set_names(struct cairn_profile *profile, uint32_t location, struct c
 	}
 	if (count > 0)
 		cairn_profile_set_frames(profile, location, frames, count);
+}
+
+void cairn_stored_sample_write(struct cairn_buffer *rows, uint64_t instance, int64_t time_ns, const struct cairn_stored_sample *sample)
+{
+	cairn_row_number(rows, instance);
+	cairn_row_number(rows, (uint64_t)time_ns);
+	cairn_row_number(rows, sample->stack);
+	cairn_row_real(rows, sample->bytes);
+	cairn_row_real(rows, sample->objects);
+	cairn_row_real(rows, sample->sampled);
+	cairn_row_real(rows, sample->allocated_bytes);
+	cairn_row_real(rows, sample->allocated_objects);
 }
 
 struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows)

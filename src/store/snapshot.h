@@ -36,10 +36,16 @@ struct cairn_numbered {
 };
 void cairn_numbered_free(struct cairn_numbered *numbered);
 
+/* What a row of the table snapshots does not contain: the number of its rows of samples, and its cohort. */
+struct cairn_snapshot_part {
+	size_t samples;
+	uint64_t cohort;
+};
+
 /* Appends the rows of SNAPSHOT, a whole one, to the tables in ROWS, except for frames and stacks that are NUMBERED already; hourly gets
- * none. Stores the number of its cohort in *COHORT. Returns false if cairn_store_accepts refuses it. */
+ * none. Returns false if cairn_store_accepts refuses it. */
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort);
+			  struct cairn_buffer rows[CAIRN_TABLES], struct cairn_snapshot_part *part);
 
 /* The stacks and frames that samples refer to; each is fetched from the store once. All zeroes is an empty dictionary. */
 struct cairn_dictionary {
@@ -66,6 +72,9 @@ struct cairn_stored_sample {
 	uint64_t stack;
 	double bytes, objects, sampled, allocated_bytes, allocated_objects;
 };
+
+/* Appends a row of the table samples. */
+void cairn_stored_sample_write(struct cairn_buffer *rows, uint64_t instance, int64_t time_ns, const struct cairn_stored_sample *sample);
 
 /* Takes a sample off ROWS, from the column `stack` on. */
 struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows);

@@ -3,6 +3,7 @@
  * SQLite's library is loaded when the first store is opened: commands that need no store start without it. A writer waits while another has
  * the file locked; readers never wait (WAL).
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "store/engine.h"
 #include "store/views.h"
 
@@ -108,9 +109,7 @@ static void *open_database(const char *path, bool create, struct cairn_error *er
 		cairn_fail(error, "%s: no such file; 'cairn store init sqlite:%s' makes a store", path, path);
 		return NULL;
 	}
-	struct sqlite_connection *connection = calloc(1, sizeof *connection);
-	if (!connection)
-		cairn_out_of_memory(sizeof *connection);
+	struct sqlite_connection *connection = cairn_array_zero(1, sizeof *connection);
 	mode_t mask = umask(077); /* others must not read the memory of services */
 	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
 	umask(mask);

@@ -285,8 +285,6 @@ static void forget_old(struct cairn_store *store, int64_t newest)
 	cairn_buffer_free(&rows);
 }
 
-enum { sample_row = 64 }; /* bytes */
-
 struct cairn_store_rows {
 	struct cairn_buffer tables[CAIRN_TABLES];
 	struct cairn_buffer lacking[CAIRN_TABLES]; /* the rows that the store lacks, in the form that its engine sends */
@@ -301,13 +299,8 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 		rows->tables[i] = rows->lacking[i] = cairn_buffer(SIZE_MAX);
 	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
 	struct cairn_numbered numbered = {0};
-	for (size_t i = 0; i < count; i++) {
-		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
-		uint64_t cohort;
-		if (cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &cohort))
-			rows->parts[rows->count++] = (struct cairn_snapshot_part){
-				(rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row, cohort};
-	}
+	for (size_t i = 0; i < count; i++)
+		rows->count += cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &rows->parts[rows->count]);
 	cairn_numbered_free(&numbered);
 	return rows;
 }

@@ -13,6 +13,7 @@
 
 #include "profile/profile.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 struct cairn_store;
@@ -131,6 +132,20 @@ void cairn_store_processes_free(struct cairn_store_processes *processes);
 
 /* Sorts PROCESSES again after points were added or removed; each has at least one. */
 void cairn_store_processes_sort(struct cairn_store_processes *processes);
+
+/* The last point of PROCESS; there is at least one in what cairn_store_ask found. */
+static inline const struct cairn_store_point *cairn_store_last(const struct cairn_store_process *process)
+{
+	assert(process->point_count > 0);
+	return &process->points[process->point_count - 1];
+}
+
+/* Stores the times of the first and the last point of all PROCESSES. If there are none, the first time is after the last. */
+void cairn_store_span(const struct cairn_store_processes *processes, int64_t *first_ns, int64_t *last_ns);
+
+/* Chooses up to MOST points of PROCESS, spread evenly from the first to the last; the last one if MOST is 1. Stores their indices in CHOSEN
+ * and returns their number. */
+size_t cairn_store_choose_points(const struct cairn_store_process *process, size_t most, size_t *chosen);
 
 /* Calls VISIT with each line, by its key, of the bill of the last point of each of PROCESSES; PROCESS is the index there. Not every point
  * has a bill. */

@@ -259,18 +259,6 @@ static size_t pair_up(const struct cairn_base *base, const struct cairn_stored_s
 	return made;
 }
 
-static void write_sample(struct cairn_buffer *out, const struct cairn_snapshot_row *snapshot, const struct cairn_stored_sample *sample)
-{
-	cairn_row_number(out, snapshot->instance);
-	cairn_row_number(out, (uint64_t)snapshot->time_ns);
-	cairn_row_number(out, sample->stack);
-	cairn_row_real(out, sample->bytes);
-	cairn_row_real(out, sample->objects);
-	cairn_row_real(out, sample->sampled);
-	cairn_row_real(out, sample->allocated_bytes);
-	cairn_row_real(out, sample->allocated_objects);
-}
-
 static uint64_t whole_number(double value)
 {
 	static const double most = (double)((uint64_t)1 << 48); /* so that sums over tens of thousands fit */
@@ -307,7 +295,7 @@ static bool write_changes(const struct cairn_base *base, const struct cairn_snap
 	bool fewer = mark_changes(snapshot, pairs, pair_count) * 3 <= count * 2;
 	for (size_t i = 0; fewer && i < pair_count; i++)
 		if (pairs[i].write)
-			write_sample(out, snapshot, &pairs[i].now);
+			cairn_stored_sample_write(out, snapshot->instance, snapshot->time_ns, &pairs[i].now);
 	free(pairs);
 	return fewer;
 }
@@ -325,7 +313,7 @@ static void select_snapshot(struct cairn_written *written, const struct cairn_sn
 		free(samples);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			write_sample(&lacking[CAIRN_TABLE_SAMPLES], snapshot, &samples[i]);
+			cairn_stored_sample_write(&lacking[CAIRN_TABLE_SAMPLES], snapshot->instance, snapshot->time_ns, &samples[i]);
 		if (begins_hour(written, snapshot))
 			write_hourly(&lacking[CAIRN_TABLE_HOURLY], snapshot, part->cohort, samples, count);
 		cairn_written_add_base(written, snapshot, samples, count);

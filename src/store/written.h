@@ -70,12 +70,6 @@ void cairn_written_add_hour(struct cairn_written *written, const struct cairn_sn
 void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
 			    size_t count);
 
-/* What a row of the table snapshots does not contain: the number of its rows of samples, and its cohort. */
-struct cairn_snapshot_part {
-	size_t samples;
-	uint64_t cohort;
-};
-
 /* Appends the part of ROWS that the store lacks to LACKING, and remembers it as written: if writing it then fails, free WRITTEN. PARTS has
  * one item for each row of snapshots. */
 void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],

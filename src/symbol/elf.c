@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/elf.h"
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "base/inflate.h"
 #include "symbol/identity.h"
@@ -49,9 +50,7 @@ static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 	struct cairn_bytes table = slice(elf, header->e_phoff, (uint64_t)header->e_phnum * size);
 	if (header->e_phnum && (table.length == 0 || header->e_phentsize != size))
 		return cairn_fail(error, "%s: its program headers lie outside the file", elf->path);
-	elf->segments = calloc(header->e_phnum + 1u, sizeof *elf->segments);
-	if (!elf->segments)
-		cairn_out_of_memory(header->e_phnum * sizeof *elf->segments);
+	elf->segments = cairn_array_zero(header->e_phnum + 1u, sizeof *elf->segments);
 	for (size_t i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr entry;
 		cairn_layout_segment(elf->layout, table.data + i * size, &entry);
@@ -139,9 +138,7 @@ static bool read_sections(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 		cairn_layout_section(elf->layout, table.data + names_index * size, &entry);
 		names = string_table(slice(elf, entry.sh_offset, entry.sh_size));
 	}
-	elf->sections = calloc((size_t)count, sizeof *elf->sections);
-	if (!elf->sections)
-		cairn_out_of_memory((size_t)count * sizeof *elf->sections);
+	elf->sections = cairn_array_zero((size_t)count, sizeof *elf->sections);
 	elf->section_count = (size_t)count;
 	for (size_t i = 0; i < elf->section_count; i++) {
 		cairn_layout_section(elf->layout, table.data + i * size, &entry);

@@ -58,14 +58,10 @@ struct batch {
 
 struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files)
 {
-	struct cairn_symbols *symbols = calloc(1, sizeof *symbols);
-	unsigned width = cairn_pool_width();
-	struct worker *workers = calloc(width, sizeof *workers);
-	if (!symbols || !workers)
-		cairn_out_of_memory(sizeof *symbols);
+	struct cairn_symbols *symbols = cairn_array_zero(1, sizeof *symbols);
 	symbols->files = *files;
-	symbols->workers = workers;
-	symbols->width = width;
+	symbols->width = cairn_pool_width();
+	symbols->workers = cairn_array_zero(symbols->width, sizeof *symbols->workers);
 	pthread_mutex_init(&symbols->lock, NULL);
 	struct cairn_elf *source = files->debug && cairn_elf_has_dwarf(files->debug) ? files->debug : files->binary;
 	symbols->has_dwarf = source && cairn_elf_has_dwarf(source);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/symbolize.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/pool.h"
 #include "symbol/answers.h"
@@ -192,9 +193,7 @@ static void set_probes(struct job *job, const struct cairn_debug *debug, const s
 static void look_up(struct job *job, const struct cairn_debug *debug)
 {
 	struct cairn_symbols *symbols = cairn_symbols_open(&debug->files);
-	struct cairn_symbol *results = calloc(job->missing_count, sizeof *results);
-	if (!results)
-		cairn_out_of_memory(job->missing_count * sizeof *results);
+	struct cairn_symbol *results = cairn_array_zero(job->missing_count, sizeof *results);
 	cairn_symbols_lookup(symbols, job->missing, job->missing_count, results);
 
 	struct cairn_answers_builder builder = {0};

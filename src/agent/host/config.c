@@ -80,7 +80,7 @@ void cairn_config_default(struct cairn_config *config)
 		.depth = 1024,
 		.engine = CAIRN_CONFIG_AUTO,
 		.prefix = "cairn",
-		.period = 512 << 10,
+		.period = CAIRN_PERIOD_DEFAULT,
 		.ledger_bytes = 16 << 20,
 		.automatic = CAIRN_CONFIG_UNSET,
 		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},

@@ -54,7 +54,9 @@ enum cairn_config_key {
 	CAIRN_CONFIG_KEYS,
 };
 
-#define CAIRN_PERIOD_MOST ((uint64_t)1 << 40) /* bytes, of `period` */
+/* Bytes, of `period`. */
+#define CAIRN_PERIOD_MOST ((uint64_t)1 << 40)
+#define CAIRN_PERIOD_DEFAULT ((uint64_t)512 << 10)
 
 /* The values of `engine` and, without the last, of `unwinder`. */
 enum cairn_config_engine { CAIRN_CONFIG_JEMALLOC, CAIRN_CONFIG_CAIRN, CAIRN_CONFIG_AUTO };

@@ -288,3 +288,4 @@ const struct cairn_hook_entry cairn_hook_entries[] = {
 	{"dlsym", (cairn_hook_function *)hook_dlsym, (cairn_hook_function **)&real_dlsym, .of_loader = true},
 };
 const size_t cairn_hook_entry_count = sizeof cairn_hook_entries / sizeof *cairn_hook_entries;
+static_assert(sizeof cairn_hook_entries / sizeof *cairn_hook_entries <= CAIRN_HOOK_ENTRIES_MOST, "patch.c has room for all of them");

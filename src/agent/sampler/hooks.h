@@ -20,6 +20,7 @@ struct cairn_hook_entry {
 	bool of_mappings; /* libc's; not where the allocator, which uses it too, is part of the program */
 };
 
+enum { CAIRN_HOOK_ENTRIES_MOST = 64 };
 extern const struct cairn_hook_entry cairn_hook_entries[];
 extern const size_t cairn_hook_entry_count;
 

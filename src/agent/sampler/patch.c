@@ -23,15 +23,13 @@ enum { jump_slot = R_AARCH64_JUMP_SLOT, global_data = R_AARCH64_GLOB_DAT, absolu
 #error "Cairn's sampler knows the relocations of x86_64 and aarch64"
 #endif
 
-enum { entries_most = 64 };
-
 static struct {
 	bool prepared;
 	bool usual; /* malloc is libc's, as it is unless the host has brought another */
 	bool is_program;
 	char allocator[256];
 	uintptr_t allocator_bias, own_bias, loader_bias;
-	bool hooked[entries_most]; /* by entry */
+	bool hooked[CAIRN_HOOK_ENTRIES_MOST]; /* by entry */
 	atomic_flag busy;
 } patch = {.busy = ATOMIC_FLAG_INIT};
 
@@ -105,6 +103,23 @@ static bool refuse_sanitizers(struct cairn_error *error)
 	return true;
 }
 
+static bool is_of_allocator(const struct search *found)
+{
+	return found->bias == patch.allocator_bias && found->program == patch.is_program;
+}
+
+/* Whether calls of ENTRY, whose function was FOUND, go to its hook. */
+static bool is_hooked(const struct cairn_hook_entry *entry, const struct search *found)
+{
+	if (entry->unless_libc && found->libc)
+		return false;
+	/* libc's, or those of tcmalloc, which call libc's. */
+	if (entry->of_mappings)
+		return !patch.is_program && (found->libc || is_of_allocator(found));
+	/* A relative of another object (libstdc++'s operator new) calls malloc, and is seen there. */
+	return entry->of_loader || is_of_allocator(found);
+}
+
 bool cairn_patch_prepare(struct cairn_error *error)
 {
 	struct search malloc_search, search;
@@ -119,22 +134,12 @@ bool cairn_patch_prepare(struct cairn_error *error)
 	patch.is_program = malloc_search.program;
 	patch.usual = malloc_search.libc;
 	cairn_objects_visit(find_own, NULL);
-	for (size_t i = 0; i < cairn_hook_entry_count && i < entries_most; i++) {
-		const struct cairn_hook_entry *entry = &cairn_hook_entries[i];
-		/* A relative of another object (libstdc++'s operator new) calls malloc, and is seen there. */
-		/* tcmalloc has its own, which call libc's. */
-		if (entry->of_mappings &&
-		    (patch.is_program || !find(entry->name, &search) || !(search.libc || search.bias == patch.allocator_bias)))
-			continue;
-		if (!find(entry->name, &search) ||
-		    (!entry->of_loader && !entry->of_mappings &&
-		     (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
-		    (entry->unless_libc && search.libc))
-			continue;
-		*entry->real = (cairn_hook_function *)search.found;
-		patch.hooked[i] = true;
-	}
-	if (find("malloc_usable_size", &search) && search.bias == patch.allocator_bias && search.program == patch.is_program)
+	for (size_t i = 0; i < cairn_hook_entry_count; i++)
+		if (find(cairn_hook_entries[i].name, &search) && is_hooked(&cairn_hook_entries[i], &search)) {
+			*cairn_hook_entries[i].real = (cairn_hook_function *)search.found;
+			patch.hooked[i] = true;
+		}
+	if (find("malloc_usable_size", &search) && is_of_allocator(&search))
 		cairn_sampling.usable_size = (size_t(*)(void *))search.found;
 	patch.prepared = true;
 	return true;

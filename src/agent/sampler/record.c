@@ -311,15 +311,15 @@ uint32_t cairn_record_thread(struct cairn_record *record, int64_t now_ns)
 	struct cairn_ledger_header *header = record->header;
 	uint32_t most = header->areas[CAIRN_LEDGER_THREADS].count, id = (uint32_t)syscall(SYS_gettid);
 	for (uint32_t i = 0; i < thread_window; i++) {
-		uint32_t place = (uint32_t)((mix(id) >> 20) + i) % most, free_state = 0;
+		uint32_t place = (uint32_t)((mix(id) >> 20) + i) % most, free_state = CAIRN_LEDGER_STATE_FREE;
 		struct cairn_ledger_thread *thread = &record->threads[place];
-		if (place == 0 || !atomic_compare_exchange_strong(&thread->state, &free_state, 1))
+		if (place == 0 || !atomic_compare_exchange_strong(&thread->state, &free_state, CAIRN_LEDGER_STATE_WRITING))
 			continue;
 		add(&header->threads_used, 1);
 		thread->id = id;
 		thread->birth_ns = now_ns;
 		cairn_record_thread_name(record, place);
-		atomic_store_explicit(&thread->state, 2, memory_order_release);
+		atomic_store_explicit(&thread->state, CAIRN_LEDGER_STATE_COMPLETE, memory_order_release);
 		return place;
 	}
 	add(&header->threads_lost, 1);
@@ -334,26 +334,26 @@ void cairn_record_sweep_threads(struct cairn_record *record, int process)
 		return;
 	for (uint32_t i = 1; i < most; i++) {
 		struct cairn_ledger_thread *thread = &record->threads[i];
-		if (atomic_load(&thread->state) == 2 && syscall(SYS_tgkill, process, thread->id, 0) != 0)
-			atomic_store(&thread->state, 3); /* ended */
+		if (atomic_load(&thread->state) == CAIRN_LEDGER_STATE_COMPLETE && syscall(SYS_tgkill, process, thread->id, 0) != 0)
+			atomic_store(&thread->state, CAIRN_LEDGER_STATE_ENDED);
 	}
 	for (uint32_t i = 0; i <= record->sample_mask; i++) { /* whose names are still needed */
-		uint32_t thread = record->samples[i].thread, ended = 3;
+		uint32_t thread = record->samples[i].thread, ended = CAIRN_LEDGER_STATE_ENDED;
 		uint64_t key = atomic_load(&record->keys[i]);
 		if (key > CAIRN_LEDGER_BUSY && thread < most)
-			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
+			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, CAIRN_LEDGER_STATE_COMPLETE);
 	}
 	const struct cairn_ledger_mapping *mappings = (const void *)((const char *)header + header->mappings.offset);
 	for (uint64_t i = 0; i < atomic_load(&header->mappings_used); i++) {
-		uint32_t thread = mappings[i].thread, ended = 3;
+		uint32_t thread = mappings[i].thread, ended = CAIRN_LEDGER_STATE_ENDED;
 		if (atomic_load(&mappings[i].start) > CAIRN_LEDGER_BUSY && thread < most)
-			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
+			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, CAIRN_LEDGER_STATE_COMPLETE);
 	}
 	uint64_t used = 0;
 	for (uint32_t i = 1; i < most; i++) {
-		uint32_t ended = 3;
-		used += !atomic_compare_exchange_strong(&record->threads[i].state, &ended, 0) &&
-			atomic_load(&record->threads[i].state) != 0;
+		uint32_t ended = CAIRN_LEDGER_STATE_ENDED;
+		used += !atomic_compare_exchange_strong(&record->threads[i].state, &ended, CAIRN_LEDGER_STATE_FREE) &&
+			atomic_load(&record->threads[i].state) != CAIRN_LEDGER_STATE_FREE;
 	}
 	atomic_store(&header->threads_used, used);
 }
@@ -378,7 +378,7 @@ static void retire_modules(struct cairn_record *record, uint64_t count, const st
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (record->modules[i].start < module->end && module->start < record->modules[i].end)
-			atomic_store(&record->modules[i].state, 3);
+			atomic_store(&record->modules[i].state, CAIRN_LEDGER_STATE_ENDED);
 }
 
 void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_module *module, struct cairn_bytes path)
@@ -386,9 +386,9 @@ void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_
 	struct cairn_ledger_header *header = record->header;
 	uint64_t count = atomic_load(&header->modules_used), text = atomic_load(&header->text_used);
 	struct cairn_ledger_module *known = find_module(record, count, module, path);
-	if (known && atomic_load(&known->state) == 3) { /* loaded again, at the same place */
+	if (known && atomic_load(&known->state) == CAIRN_LEDGER_STATE_ENDED) { /* loaded again, at the same place */
 		retire_modules(record, count, module);
-		atomic_store(&known->state, 2);
+		atomic_store(&known->state, CAIRN_LEDGER_STATE_COMPLETE);
 	}
 	if (known)
 		return;
@@ -407,7 +407,7 @@ void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_
 	to->path_length = (uint32_t)path.length;
 	atomic_store(&header->text_used, text + path.length);
 	retire_modules(record, count, module);
-	atomic_store_explicit(&to->state, 2, memory_order_release);
+	atomic_store_explicit(&to->state, CAIRN_LEDGER_STATE_COMPLETE, memory_order_release);
 	atomic_store(&header->modules_used, count + 1);
 }
 
@@ -452,14 +452,6 @@ void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key
 	add(&header->peak, 1);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
-}
-
 size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t count, uint64_t period, uint64_t *random,
 			 void (*forget)(uint64_t key))
 {
@@ -474,7 +466,7 @@ size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t c
 		struct cairn_ledger_sample sample = record->samples[i];
 		double before = cairn_exponential_chance((double)sample.size / (double)sample.period);
 		double now = cairn_exponential_chance((double)sample.size / (double)period);
-		if ((double)(next_random(random) >> 11) * 0x1p-53 * before >= now) {
+		if ((double)(cairn_record_random(random) >> 11) * 0x1p-53 * before >= now) {
 			count_thinned(record, &sample, 0);
 			empty(record, i);
 			forget(key);

@@ -78,6 +78,15 @@ void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_
 /* Discards all samples and all sums. Calls FORGET for each key. One caller at a time; samples taken meanwhile may stay. */
 void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key));
 
+/* The next random number (xorshift64*). STATE is not 0. */
+static inline uint64_t cairn_record_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1du;
+}
+
 /* Converts the samples in COUNT slots, starting at FIRST and wrapping around, that were taken with a shorter period to PERIOD: each stays
  * with the probability that a sample of that period would have had, and then represents more. Calls FORGET for those that are removed.
  * Returns their number. */

@@ -43,10 +43,7 @@ static uint64_t next_random(struct cairn_sample_thread *thread)
 		thread->random = (uintptr_t)thread ^ (uint64_t)cairn_clock_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)syscall(SYS_gettid) << 40;
 		thread->random |= 1;
 	}
-	thread->random ^= thread->random << 13;
-	thread->random ^= thread->random >> 7;
-	thread->random ^= thread->random << 17;
-	return thread->random * 0x2545f4914f6cdd1du;
+	return cairn_record_random(&thread->random);
 }
 
 /* The distance to the next sample: exponential, so that it does not matter how far the last one is behind. */

@@ -29,7 +29,7 @@ enum { dump_maximum = 1 << 30, look_most_s = 32 };
 
 static struct {
 	pthread_mutex_t mutex; /* threads of the agent wait for each other here, none of the host's ever does */
-	size_t ledger_bytes;
+	size_t ledger_bytes; /* this, period and depth are set by cairn_sampler_configure */
 	uint64_t period;
 	unsigned depth;
 	const struct cairn_record_file *file; /* NULL for a ledger in memory */
@@ -39,7 +39,7 @@ static struct {
 	struct cairn_patch_counts counts;
 	uint64_t loaded;           /* objects, by the loader's count, when relocations were last walked */
 	unsigned pause_s, waited_s; /* before they are walked again without such a reason */
-} sampler = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ledger_bytes = 16 << 20, .period = 512 << 10, .depth = 1024};
+} sampler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth)
 {

@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 
-/* Applies the configuration. To be called before the first activation. */
+/* Applies the configuration. To be called before anything else. */
 void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth);
 
 /* Keeps the ledger in FILE, which is borrowed. If that fails, the ledger is in memory, and the status says why. Applies to this process

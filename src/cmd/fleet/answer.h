@@ -7,8 +7,6 @@
 #include "base/time.h"
 #include "cmd/fleet/question.h"
 
-#include <assert.h>
-
 struct cairn_fleet_answer_options {
 	struct cairn_fleet_options fleet;
 	const char *rows;
@@ -36,12 +34,6 @@ void cairn_fleet_answer_padded(struct cairn_buffer *out, const char *text, int w
 
 /* Appends the local date and time. */
 void cairn_fleet_answer_time(struct cairn_buffer *out, int64_t time_ns);
-
-static inline const struct cairn_store_point *cairn_store_last(const struct cairn_store_process *process)
-{
-	assert(process->point_count > 0);
-	return &process->points[process->point_count - 1];
-}
 
 /* The time of a point as JSON has it: seconds, to the millisecond. */
 static inline double cairn_fleet_answer_seconds(int64_t time_ns)

@@ -114,9 +114,7 @@ static bool read_instance(struct cairn_store *store, const struct cairn_store_pr
 	struct cairn_profile profile;
 	struct cairn_view view = {0};
 	struct cairn_view_options options = {.fold_wrappers = true};
-	size_t count = process->point_count < points_most ? process->point_count : points_most, wanted[points_most];
-	for (size_t k = 0; k < count; k++)
-		wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : 0;
+	size_t wanted[points_most], count = cairn_store_choose_points(process, points_most, wanted);
 	struct average average = {.factor = 1 / (double)count};
 	cairn_profile_init(&profile);
 	cairn_combine_start(&average.combine, &profile);

@@ -85,7 +85,7 @@ static bool fail_empty(struct cairn_store *store, const struct cairn_question *q
 	bool good = cairn_store_ask(store, &wider, &all, error);
 	int64_t newest = 0;
 	for (size_t i = 0; good && i < all.count; i++) {
-		int64_t last = all.items[i].points[all.items[i].point_count - 1].time_ns;
+		int64_t last = cairn_store_last(&all.items[i])->time_ns;
 		newest = last > newest ? last : newest;
 	}
 	if (good && newest)
@@ -228,9 +228,7 @@ bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, st
 	good = store != NULL;
 	for (size_t i = 0; good && i < processes.count; i++) {
 		const struct cairn_store_process *process = &processes.items[i];
-		size_t count = process->point_count < points_most ? process->point_count : points_most, wanted[points_most];
-		for (size_t k = 0; k < count; k++)
-			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : 0;
+		size_t wanted[points_most], count = cairn_store_choose_points(process, points_most, wanted);
 		sum.factor = shares[i] / (double)count / (options.per_instance ? instances : 1);
 		good = cairn_store_profiles(store, process, wanted, count, add_profile, &sum, error);
 	}

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/time.h"
-#include "cmd/fleet/answer.h"
 #include "profile/combine.h"
 
 #include <stdio.h>
@@ -62,15 +61,13 @@ static int64_t begin_of(const struct cairn_store_process *process, int64_t first
 
 double cairn_fleet_shares(const struct cairn_store_processes *processes, double *shares)
 {
-	int64_t first = INT64_MAX, last = 0;
+	int64_t first, last;
 	double usual = 0, sum = 0;
 	size_t repeated = 0;
+	cairn_store_span(processes, &first, &last);
 	for (size_t i = 0; i < processes->count; i++) {
-		const struct cairn_store_process *process = &processes->items[i];
-		first = process->points[0].time_ns < first ? process->points[0].time_ns : first;
-		last = cairn_store_last(process)->time_ns > last ? cairn_store_last(process)->time_ns : last;
-		repeated += interval(process) > 0;
-		usual += (double)interval(process);
+		repeated += interval(&processes->items[i]) > 0;
+		usual += (double)interval(&processes->items[i]);
 	}
 	usual = repeated ? usual / (double)repeated : 0;
 	for (size_t i = 0; i < processes->count; i++) {
@@ -107,28 +104,39 @@ static void count_instances(const struct cairn_store_processes *processes, struc
 	instant->limit = limited ? instant->limit : 0;
 }
 
-size_t cairn_fleet_instants(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instants)
+/* When a single process has snapshots. */
+static size_t instants_of(const struct cairn_store_process *process, struct cairn_fleet_instant *instants)
 {
-	int64_t first = INT64_MAX, last = 0;
+	size_t chosen[CAIRN_FLEET_INSTANTS], count = cairn_store_choose_points(process, CAIRN_FLEET_INSTANTS, chosen);
+	for (size_t i = 0; i < count; i++)
+		instants[i] = (struct cairn_fleet_instant){.time_ns = process->points[chosen[i]].time_ns};
+	return count;
+}
+
+/* As many as one of PROCESSES has snapshots, spread evenly over the time of all of them. */
+static size_t spread_instants(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instants)
+{
+	int64_t first, last;
 	size_t count = 0;
-	for (size_t i = 0; i < processes->count; i++) {
-		const struct cairn_store_process *process = &processes->items[i];
-		first = process->points[0].time_ns < first ? process->points[0].time_ns : first;
-		last = cairn_store_last(process)->time_ns > last ? cairn_store_last(process)->time_ns : last;
-		count = process->point_count > count ? process->point_count : count;
-	}
+	cairn_store_span(processes, &first, &last);
+	for (size_t i = 0; i < processes->count; i++)
+		count = processes->items[i].point_count > count ? processes->items[i].point_count : count;
 	count = count < CAIRN_FLEET_INSTANTS ? count : CAIRN_FLEET_INSTANTS;
 	count = last > first && count < 2 ? 2 : count;
 	for (size_t i = 0; i < count; i++) {
-		const struct cairn_store_process *only = &processes->items[0];
 		double share = count > 1 ? (double)i / (double)(count - 1) : 1;
 		instants[i] = (struct cairn_fleet_instant){.time_ns = first + (int64_t)((double)(last - first) * share)};
-		if (i + 1 == count)
-			instants[i].time_ns = last;
-		if (processes->count == 1)
-			instants[i].time_ns = only->points[count > 1 ? i * (only->point_count - 1) / (count - 1) : 0].time_ns;
-		count_instances(processes, &instants[i]);
 	}
+	if (count > 0)
+		instants[count - 1].time_ns = last;
+	return count;
+}
+
+size_t cairn_fleet_instants(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instants)
+{
+	size_t count = processes->count == 1 ? instants_of(&processes->items[0], instants) : spread_instants(processes, instants);
+	for (size_t i = 0; i < count; i++)
+		count_instances(processes, &instants[i]);
 	return count;
 }
 

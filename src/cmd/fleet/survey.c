@@ -17,8 +17,10 @@ enum { slots_most = 25, hours_least = 12, short_slots_most = 13, slots_least = 6
 static const int64_t whole_ns = 10 * CAIRN_MINUTE_NS;
 /* Values of one call path at one time: so many are looked at one by one. */
 static const size_t cells_most = 400000;
-/* Call paths to look at: those that rose most on all instances together, on one instance, in bytes, and those that hold most. */
-enum { rose_together = 24, rose_alone = 12, rose_bytes = 12, largest = 32, measures = 4 };
+/* Why a call path is worth a look: it rose most on all instances together, on one instance or in bytes, or it holds most. */
+enum measure { ROSE_TOGETHER, ROSE_ALONE, ROSE_BYTES, LARGEST, MEASURES };
+/* How many call paths are chosen by each. */
+static const size_t paths_most[MEASURES] = {[ROSE_TOGETHER] = 24, [ROSE_ALONE] = 12, [ROSE_BYTES] = 12, [LARGEST] = 32};
 
 /* One release. */
 struct release {
@@ -31,7 +33,7 @@ struct release {
 
 /* One call path, by its names: all stacks and releases together. */
 struct candidate {
-	double measure[measures];
+	double measures[MEASURES];
 	bool wanted;
 };
 
@@ -68,14 +70,8 @@ static void set_slots(struct survey *survey, int64_t width_ns, int64_t first_ns,
 
 static bool choose_slots(struct survey *survey)
 {
-	const struct cairn_store_processes *processes = survey->processes;
-	int64_t first = INT64_MAX, last = 0;
-	for (size_t i = 0; i < processes->count; i++) {
-		const struct cairn_store_process *process = &processes->items[i];
-		int64_t from = process->points[0].time_ns, to = process->points[process->point_count - 1].time_ns;
-		first = from < first ? from : first;
-		last = to > last ? to : last;
-	}
+	int64_t first, last;
+	cairn_store_span(survey->processes, &first, &last);
 	set_slots(survey, CAIRN_HOUR_NS, first, last, slots_most);
 	survey->hourly = survey->slot_count >= hours_least && cairn_hourly_reaches(survey->store, first);
 	if (!survey->hourly) {
@@ -274,7 +270,7 @@ static double distance_of(const struct cairn_hourly_sum *early, const struct cai
 }
 
 /* Adds up the changes of each call path, release by release, and keeps the most of each measure. */
-static void measure(struct survey *survey)
+static void measure_candidates(struct survey *survey)
 {
 	double *sums[2] = {cairn_array_new(survey->candidate_count, sizeof **sums),
 			   cairn_array_new(survey->candidate_count, sizeof **sums)};
@@ -296,7 +292,7 @@ static void measure(struct survey *survey)
 					before++;
 				if (before < release->sum_count[0] && release->sums[0][before].stack == sum->stack)
 					early = &release->sums[0][before];
-				double *alone = &survey->candidates[path].measure[1];
+				double *alone = &survey->candidates[path].measures[ROSE_ALONE];
 				*alone = fmax(*alone, distance_of(early, sum, (double)release->instances));
 			}
 		}
@@ -304,10 +300,11 @@ static void measure(struct survey *survey)
 			struct candidate *candidate = &survey->candidates[i];
 			double rise = sums[1][i] - sums[0][i];
 			if (rise > 0) {
-				candidate->measure[0] = fmax(candidate->measure[0], rise * rise / (sums[0][i] + sums[1][i]));
-				candidate->measure[2] = fmax(candidate->measure[2], rise);
+				double *together = &candidate->measures[ROSE_TOGETHER], *bytes = &candidate->measures[ROSE_BYTES];
+				*together = fmax(*together, rise * rise / (sums[0][i] + sums[1][i]));
+				*bytes = fmax(*bytes, rise);
 			}
-			candidate->measure[3] += sums[1][i];
+			candidate->measures[LARGEST] += sums[1][i];
 		}
 	}
 	free(sums[0]);
@@ -329,13 +326,12 @@ static int by_value(const void *a, const void *b)
 
 static void choose_candidates(struct survey *survey)
 {
-	static const size_t most[measures] = {rose_together, rose_alone, rose_bytes, largest};
 	struct ranked *order = cairn_array_new(survey->candidate_count, sizeof *order);
-	for (size_t m = 0; m < measures && survey->candidate_count > 0; m++) {
+	for (enum measure measure = 0; measure < MEASURES && survey->candidate_count > 0; measure++) {
 		for (uint32_t i = 0; i < survey->candidate_count; i++)
-			order[i] = (struct ranked){survey->candidates[i].measure[m], i};
+			order[i] = (struct ranked){survey->candidates[i].measures[measure], i};
 		qsort(order, survey->candidate_count, sizeof *order, by_value);
-		for (size_t i = 0; i < survey->candidate_count && i < most[m] && order[i].value > 0; i++)
+		for (size_t i = 0; i < survey->candidate_count && i < paths_most[measure] && order[i].value > 0; i++)
 			survey->candidates[order[i].path].wanted = true;
 	}
 	free(order);
@@ -417,7 +413,7 @@ static struct cairn_unit_size unit_of(const struct cairn_store_point *point, dou
 	static const double small_share = 1 / 64.0; /* of the period: such objects weigh the same whatever their sizes (series/series.c) */
 	bool sampled = point->unsampling == CAIRN_UNSAMPLE_POISSON || point->unsampling == CAIRN_UNSAMPLE_RATIO;
 	double weight = sampled && size > 0 ? cairn_sample_weight(point->period, size) * size : 0;
-	return (struct cairn_unit_size){.amount = weight + size, 
+	return (struct cairn_unit_size){.amount = weight + size,
 					.known = size > 0 && (size < small_share * point->period || cairn_sizes_equal(size))};
 }
 
@@ -452,7 +448,7 @@ static void add_process(const struct survey *survey, const struct detail *detail
 			course_count++;
 		}
 		struct cairn_unit_size unit =
-			unit_of(&of->points[of->point_count - 1], detail->sizes[process * detail->columns + column]);
+			unit_of(cairn_store_last(of), detail->sizes[process * detail->columns + column]);
 		struct cairn_fleet_course *course = &courses[course_of[path]];
 		for (size_t k = 0; k < count; k++)
 			sums[course_of[path] * count + k] += values[slots[k]];
@@ -502,7 +498,7 @@ static bool look_closer(struct survey *survey, struct cairn_fleet *fleet, struct
 		    cairn_view_make(&view, &profile, &options, error);
 	if (good) {
 		find_paths(survey, &view, &paths);
-		measure(survey);
+		measure_candidates(survey);
 		choose_candidates(survey);
 		good = read_detail(&detail, error);
 	}

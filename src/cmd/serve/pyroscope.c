@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cmd/fleet/answer.h"
 #include "cmd/fleet/series.h"
 #include "cmd/serve/connect.h"
 #include "cmd/serve/selector.h"
@@ -315,15 +314,6 @@ static double total_of(const struct cairn_profile *profile, const struct profile
 	return value == CAIRN_NONE ? 0 : cairn_profile_total(profile, value);
 }
 
-/* Chooses up to MOST points of PROCESS, evenly from the first to the last; the last if there is only one. Returns how many. */
-static size_t choose_points(const struct cairn_store_process *process, size_t most, size_t *chosen)
-{
-	size_t count = process->point_count < most ? process->point_count : most;
-	for (size_t i = 0; i < count; i++)
-		chosen[i] = count > 1 ? i * (process->point_count - 1) / (count - 1) : process->point_count - 1;
-	return count;
-}
-
 /* Totals of one value at the points of a process. Those of live bytes are known; of others they are read, of very many points some. */
 struct totals {
 	const struct profile_type *type;
@@ -349,7 +339,7 @@ static bool read_totals(struct asking *asking, const struct cairn_store_process 
 		values[i] = live ? process->points[i].bytes : NAN;
 	if (live)
 		return true;
-	size_t count = choose_points(process, totals_most, wanted);
+	size_t count = cairn_store_choose_points(process, totals_most, wanted);
 	struct totals totals = {.type = type, .values = values, .wanted = wanted};
 	bool good = cairn_store_profiles(asking->store, process, wanted, count, take_total, &totals, error);
 	for (size_t i = 1; i < process->point_count; i++)
@@ -547,7 +537,7 @@ static bool merge(struct asking *asking, const struct query *query, const struct
 	cairn_combine_start(&sum.combine, profile);
 	for (size_t i = 0; good && i < processes.count; i++) {
 		const struct cairn_store_process *process = &processes.items[i];
-		size_t wanted[points_most], count = choose_points(process, each, wanted);
+		size_t wanted[points_most], count = cairn_store_choose_points(process, each, wanted);
 		sum.factor = shares[i] / (double)count;
 		good = go_on(asking, error) &&
 		       (type->accumulates ? add_allocated(asking, process, &sum, error)

@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/fleet/answer.h"
 #include "cmd/fleet/leaks.h"
 #include "cmd/fleet/series.h"
 #include "process/clock.h"
@@ -293,7 +292,7 @@ static bool ask_overview(struct cairn_serve_store *store, int64_t from_ns, int64
 		if (at == CAIRN_NONE)
 			continue;
 		struct cairn_store_process *earlier = &whole.items[at];
-		if (earlier->points[earlier->point_count - 1].time_ns < process->points[0].time_ns) {
+		if (cairn_store_last(earlier)->time_ns < process->points[0].time_ns) {
 			cairn_array_room(earlier->points, earlier->point_count, earlier->point_capacity);
 			earlier->points[earlier->point_count++] = process->points[0];
 		}

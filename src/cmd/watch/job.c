@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const int64_t second = CAIRN_SECOND_NS, young = 5 * CAIRN_SECOND_NS;
+static const int64_t young_ns = 5 * CAIRN_SECOND_NS;
 enum { names_tried = 1000, lists_read = 4 };
 
 void cairn_watch_job_program(int pid, char *out, size_t size)
@@ -49,7 +49,7 @@ static bool find_agent(struct cairn_watch_job *job, struct cairn_target *target)
 		}
 		nanosleep(&(struct timespec){.tv_nsec = 50 * CAIRN_MILLISECOND_NS}, NULL);
 	}
-	job->early = job->life.pid && cairn_clock_wall_ns() - cairn_life_start_ns(&job->life) < young;
+	job->early = job->life.pid && cairn_clock_wall_ns() - cairn_life_start_ns(&job->life) < young_ns;
 	/* One that has loaded the agent and has no use for it may be about to become a program that has: a shell before its exec. */
 	job->awaited = !job->early && job->life.pid && cairn_life_goes_on(&job->life) && cairn_target_has_loaded(job->life.pid);
 	if (job->awaited)
@@ -100,7 +100,7 @@ bool cairn_watch_job_write(struct cairn_watch_job *job, struct cairn_bytes body)
 	const struct cairn_watch *watch = job->watch;
 	char reason[200], path[600];
 	struct cairn_template_facts names = {job->time, job->program, watch->host, job->word, job->life.pid};
-	struct cairn_folder_facts facts = {job->life, (int64_t)job->time * second, job->reading.anonymous, reason};
+	struct cairn_folder_facts facts = {job->life, (int64_t)job->time * CAIRN_SECOND_NS, job->reading.anonymous, reason};
 	bool heap = cairn_bytes_start_with(body, "heap_v2/"), good = false;
 	struct cairn_error error;
 	snprintf(reason, sizeof reason, "%s: %s", names.reason, job->why);

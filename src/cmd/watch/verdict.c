@@ -24,7 +24,7 @@
 extern char **environ;
 
 enum { files_most = CAIRN_COURSE_POINTS, files_least = 3, answer_most = 1 << 22, low_priority = 10 };
-static const int64_t slowest = CAIRN_MINUTE_NS, patience = 3 * CAIRN_SECOND_NS;
+static const int64_t slowest_ns = CAIRN_MINUTE_NS, patience_ns = 3 * CAIRN_SECOND_NS;
 /* The thread rests so many times as long as it worked. */
 static const int64_t rest = 20;
 
@@ -124,7 +124,7 @@ static int start(const char *folder, const struct target *target, pid_t *child)
 static int64_t give_up_at(struct cairn_watch_verdicts *verdicts, int64_t from)
 {
 	pthread_mutex_lock(&verdicts->lock);
-	int64_t end = verdicts->closing && verdicts->end_ns < from + slowest ? verdicts->end_ns : from + slowest;
+	int64_t end = verdicts->closing && verdicts->end_ns < from + slowest_ns ? verdicts->end_ns : from + slowest_ns;
 	pthread_mutex_unlock(&verdicts->lock);
 	return end;
 }
@@ -267,7 +267,7 @@ void cairn_watch_verdicts_close(struct cairn_watch_verdicts *verdicts)
 		return;
 	pthread_mutex_lock(&verdicts->lock);
 	verdicts->closing = true;
-	verdicts->end_ns = cairn_clock_ns() + patience;
+	verdicts->end_ns = cairn_clock_ns() + patience_ns;
 	pthread_cond_signal(&verdicts->changed);
 	pthread_mutex_unlock(&verdicts->lock);
 	pthread_join(verdicts->thread, NULL);

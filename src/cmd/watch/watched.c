@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const int64_t grid = 50 * CAIRN_MILLISECOND_NS, longest = 500 * CAIRN_MILLISECOND_NS; /* nanoseconds, as all here */
-static const int64_t numbers_soonest = CAIRN_SECOND_NS, numbers_latest = 15 * CAIRN_SECOND_NS, elsewhere_pause = 5 * CAIRN_SECOND_NS,
-		     agent_pause = 200 * CAIRN_MILLISECOND_NS;
+static const int64_t grid_ns = 50 * CAIRN_MILLISECOND_NS, longest_ns = 500 * CAIRN_MILLISECOND_NS;
+static const int64_t numbers_soonest_ns = CAIRN_SECOND_NS, numbers_latest_ns = 15 * CAIRN_SECOND_NS,
+		     elsewhere_pause_ns = 5 * CAIRN_SECOND_NS, agent_pause_ns = 200 * CAIRN_MILLISECOND_NS;
 
 static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
@@ -88,7 +88,7 @@ static void send(struct cairn_watched *watched, const struct cairn_watch *watch,
 /* Looks are done together, on a grid, so that many processes wake the loop no more often than one does. */
 static int64_t after(int64_t now, int64_t pause)
 {
-	int64_t step = pause >= longest ? longest : grid;
+	int64_t step = pause >= longest_ns ? longest_ns : grid_ns;
 	int64_t next = (now + pause) / step * step;
 	return next > now ? next : next + step;
 }
@@ -97,12 +97,12 @@ static int64_t after(int64_t now, int64_t pause)
 static void consider(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now, bool may_send)
 {
 	may_send = may_send && watched->job.kind == CAIRN_WATCH_JOB_NONE;
-	watched->next_ns = after(now, longest);
+	watched->next_ns = after(now, longest_ns);
 	if (watch->attach && watched->life.pid && !watched->attached) {
 		if (may_send)
 			send(watched, watch, CAIRN_WATCH_JOB_ATTACH, CAIRN_TRIGGER_NONE);
 		watched->attached = may_send;
-		watched->next_ns = after(now, grid);
+		watched->next_ns = after(now, grid_ns);
 		return;
 	}
 	if (watched->job.kind == CAIRN_WATCH_JOB_ATTACH)
@@ -129,7 +129,7 @@ void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch 
 	if (!watched->life.pid) {
 		if (now >= watched->numbers_ns && watched->job.kind == CAIRN_WATCH_JOB_NONE && may_send)
 			send(watched, watch, CAIRN_WATCH_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
-		watched->next_ns = after(now, longest);
+		watched->next_ns = after(now, longest_ns);
 		return;
 	}
 	bool stale = cairn_keeper_is_stale(&watched->keeper);
@@ -186,11 +186,13 @@ static int64_t numbers_pause(const struct cairn_watched *watched, const struct c
 {
 	uint64_t total = watched->reading.allocated, due = watched->trigger.allocated + watch->rules.interval;
 	if (before == 0)
-		return numbers_soonest;
+		return numbers_soonest_ns;
 	if (total <= before || due <= total)
-		return due <= total ? numbers_soonest : numbers_latest;
+		return due <= total ? numbers_soonest_ns : numbers_latest_ns;
 	double pause = (double)(due - total) / (double)(total - before) * (double)elapsed / 2;
-	return pause > (double)numbers_latest ? numbers_latest : pause < (double)numbers_soonest ? numbers_soonest : (int64_t)pause;
+	return pause > (double)numbers_latest_ns    ? numbers_latest_ns
+	       : pause < (double)numbers_soonest_ns ? numbers_soonest_ns
+						    : (int64_t)pause;
 }
 
 static void settle_numbers(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
@@ -202,11 +204,11 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 	if (watched->life.pid) {
 		if (job->good)
 			watched->reading.allocated = job->reading.allocated;
-		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause :
-			job->good ? numbers_pause(watched, watch, before, elapsed) : numbers_latest);
+		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause_ns :
+			job->good ? numbers_pause(watched, watch, before, elapsed) : numbers_latest_ns);
 		return;
 	}
-	watched->numbers_ns = now + elsewhere_pause;
+	watched->numbers_ns = now + elsewhere_pause_ns;
 	if (job->good) {
 		take_reading(watched, &job->reading);
 		consider(watched, watch, now, true);
@@ -218,7 +220,7 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 static void settle_dump(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
 {
 	const struct cairn_watch_job *job = &watched->job;
-	watched->next_ns = job->early || job->awaited ? now + agent_pause : now;
+	watched->next_ns = job->early || job->awaited ? now + agent_pause_ns : now;
 	if (job->early || job->awaited)
 		return;
 	cairn_trigger_dumped(&watched->trigger, &watch->rules, &job->reading, job->reason, job->good);

@@ -132,7 +132,7 @@ int main(void)
 {
 	struct cairn_profile profile, again;
 	struct cairn_error error;
-	uint64_t cohort, other_cohort;
+	struct cairn_snapshot_part part, other_part;
 	struct cairn_numbered numbered = {0}, others = {0};
 	struct cairn_buffer rows[CAIRN_TABLES];
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
@@ -142,13 +142,14 @@ int main(void)
 	name_all(&profile);
 	struct cairn_store_snapshot snapshot = {.profile = &profile, .service = cairn_bytes_of("api"), .version = cairn_bytes_of("1"),
 						.host = cairn_bytes_of("one"), .labels = cairn_bytes_of("zone=a")};
-	ok(cairn_snapshot_write(&snapshot, &numbered, rows, &cohort), "it becomes rows");
+	ok(cairn_snapshot_write(&snapshot, &numbered, rows, &part), "it becomes rows");
 	/* Python's hashlib gives this sum: the numbers by which rows are found cannot be computed backwards. */
 	ok(cairn_store_id(1, cairn_bytes_of("acme")) == 6153969279088567789u, "the number of a tenant is the begin of a SHA-256 sum");
 
 	struct cairn_stored_sample samples[8];
 	struct cairn_dictionary dictionary = {0};
 	is_int(take_samples(&rows[CAIRN_TABLE_SAMPLES], samples, 8), 2, "a row for each stack");
+	is_int(part.samples, 2, "and their number");
 	struct cairn_buffer stacks = without_last(&rows[CAIRN_TABLE_STACKS], &cairn_tables[CAIRN_TABLE_STACKS], 1);
 	struct cairn_buffer frames = without_last(&rows[CAIRN_TABLE_FRAMES], &cairn_tables[CAIRN_TABLE_FRAMES], 2);
 	ok(take_all(&dictionary, cairn_dictionary_take_stack, cairn_buffer_bytes(&stacks)), "rows of stacks are taken,");
@@ -190,8 +191,9 @@ int main(void)
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i] = cairn_buffer(SIZE_MAX);
 	snapshot.host = cairn_bytes_of("two");
-	ok(cairn_snapshot_write(&snapshot, &others, other, &other_cohort), "from another host");
-	ok(cohort == other_cohort && cohort == cairn_store_cohort(cairn_store_tenant(snapshot.tenant), snapshot.service, snapshot.version),
+	ok(cairn_snapshot_write(&snapshot, &others, other, &other_part), "from another host");
+	ok(part.cohort == other_part.cohort &&
+		   part.cohort == cairn_store_cohort(cairn_store_tenant(snapshot.tenant), snapshot.service, snapshot.version),
 	   "of the same cohort");
 	ok(cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
 	   "the frames are the same");
@@ -200,14 +202,14 @@ int main(void)
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i].length = 0;
 	snapshot.tenant = cairn_bytes_of("someone else");
-	ok(cairn_snapshot_write(&snapshot, &others, other, &other_cohort), "of another tenant");
-	ok(cohort != other_cohort, "of another cohort");
+	ok(cairn_snapshot_write(&snapshot, &others, other, &other_part), "of another tenant");
+	ok(part.cohort != other_part.cohort, "of another cohort");
 	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
 	   "even the frames are others");
 
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i].length = 0;
-	ok(cairn_snapshot_write(&snapshot, &others, other, &other_cohort), "once more, beside what was written before");
+	ok(cairn_snapshot_write(&snapshot, &others, other, &other_part), "once more, beside what was written before");
 	ok(other[CAIRN_TABLE_FRAMES].length == 0 && other[CAIRN_TABLE_STACKS].length == 0, "its frames and stacks are there");
 	struct cairn_stored_sample again_samples[8];
 	is_int(take_samples(&other[CAIRN_TABLE_SAMPLES], again_samples, 8), 2, "its samples are not,");
@@ -215,7 +217,7 @@ int main(void)
 	snapshot.tenant = cairn_bytes_of("");
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i].length = 0;
-	ok(cairn_snapshot_write(&snapshot, &numbered, other, &other_cohort) &&
+	ok(cairn_snapshot_write(&snapshot, &numbered, other, &other_part) &&
 		   take_samples(&other[CAIRN_TABLE_SAMPLES], again_samples, 8) == 2 && again_samples[1].stack == samples[1].stack,
 	   "and those of the first one are what they were");
 	cairn_numbered_free(&numbered);
@@ -238,7 +240,7 @@ int main(void)
 	ok(lying.failed && items == 0, "a list that claims to be endless");
 
 	profile.time_ns = 0;
-	ok(!cairn_snapshot_write(&snapshot, &others, other, &other_cohort), "a profile without a time is refused");
+	ok(!cairn_snapshot_write(&snapshot, &others, other, &other_part), "a profile without a time is refused");
 	cairn_buffer_free(&stacks);
 	cairn_buffer_free(&frames);
 	cairn_dictionary_free(&nothing);

@@ -156,12 +156,38 @@ static void test_modules(void)
 	add_module("a.so", 0x10000, 0x12000);
 	is_int(record.header->modules_used, 2, "a module is listed once");
 	add_module("b.so", 0x11000, 0x13000);
-	ok(modules[0].state == 3 && modules[1].state == 2 && modules[2].state == 2, "one that lies where another lay replaces it");
+	ok(modules[0].state == CAIRN_LEDGER_STATE_ENDED && modules[1].state == CAIRN_LEDGER_STATE_COMPLETE &&
+		   modules[2].state == CAIRN_LEDGER_STATE_COMPLETE,
+	   "one that lies where another lay replaces it");
 	add_module("a.so", 0x10000, 0x12000);
-	ok(modules[0].state == 2 && modules[1].state == 2 && modules[2].state == 3 && record.header->modules_used == 3,
+	ok(modules[0].state == CAIRN_LEDGER_STATE_COMPLETE && modules[1].state == CAIRN_LEDGER_STATE_COMPLETE &&
+		   modules[2].state == CAIRN_LEDGER_STATE_ENDED && record.header->modules_used == 3,
 	   "and is replaced when that one is loaded again");
 	add_module("b.so", 0x11000, 0x13000);
-	ok(modules[0].state == 3 && modules[2].state == 2, "as often as they change places");
+	ok(modules[0].state == CAIRN_LEDGER_STATE_ENDED && modules[2].state == CAIRN_LEDGER_STATE_COMPLETE,
+	   "as often as they change places");
+}
+
+/* A process that is killed while the agent makes room for threads leaves some as ended. */
+static void test_threads(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	struct cairn_ledger_thread thread;
+	uint32_t number = cairn_record_thread(&record, 1000);
+	static const struct {
+		enum cairn_ledger_state state;
+		bool complete;
+	} cases[] = {{CAIRN_LEDGER_STATE_FREE, false},
+		     {CAIRN_LEDGER_STATE_WRITING, false},
+		     {CAIRN_LEDGER_STATE_COMPLETE, true},
+		     {CAIRN_LEDGER_STATE_ENDED, true}};
+	ok(number != 0 && record.threads[number].state == CAIRN_LEDGER_STATE_COMPLETE, "a thread is complete once it is listed");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		atomic_store(&record.threads[number].state, cases[i].state);
+		ok(cairn_ledger_get_thread(&ledger, number, &thread) == cases[i].complete, "a reader %s a thread in state %d",
+		   cases[i].complete ? "takes" : "leaves out", cases[i].state);
+	}
+	atomic_store(&record.threads[number].state, CAIRN_LEDGER_STATE_COMPLETE);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -401,6 +427,7 @@ int main(void)
 	test_null();
 	test_lifetimes_end();
 	test_modules();
+	test_threads();
 	test_fork();
 	test_file_limit();
 	test_dump();

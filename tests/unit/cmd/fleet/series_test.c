@@ -1,4 +1,4 @@
-/* series_test.c - for which part of the time a process of a store was there, and who still is.
+/* series_test.c - for which part of the time a process of a store was there, who still is, and the instants to look at.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/fleet/series.h"
 
@@ -81,8 +81,37 @@ static void test_gone(void)
 	ok(cairn_fleet_is_gone(&last, 1600 * minute + 190 * minute), "and then gone, too");
 }
 
+static void test_instants(void)
+{
+	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
+	struct cairn_store_process items[3];
+	struct cairn_store_processes processes = {.items = items, .count = 1};
+	items[0] = process(0, 0, 1, 1, "");
+	ok(cairn_fleet_instants(&processes, instants) == 1 && instants[0].time_ns == 1000 * minute, "one snapshot is one instant");
+	items[0] = process(0, 0, 64, 3, "");
+	size_t count = cairn_fleet_instants(&processes, instants), own = 0;
+	for (size_t i = 0; i < count; i++)
+		own += instants[i].instances == 1 && (instants[i].time_ns / minute - 1000) % 3 == 0 &&
+		       (i == 0 || instants[i].time_ns > instants[i - 1].time_ns);
+	is_int(count, CAIRN_FLEET_INSTANTS, "of one process with more snapshots than instants,");
+	is_int(own, count, "each is another snapshot,");
+	ok(instants[0].time_ns == 1000 * minute && instants[count - 1].time_ns == (1000 + 63 * 3) * minute, "from the first to the last");
+	items[1] = process(1, 500, 1, 1, "");
+	items[2] = process(2, -10, 1, 1, "");
+	processes.count = 3;
+	count = cairn_fleet_instants(&processes, instants);
+	ok(count == CAIRN_FLEET_INSTANTS && instants[0].time_ns == 990 * minute && instants[count - 1].time_ns == 1500 * minute,
+	   "of several, they reach from the first of all to the last of all");
+	processes.items++;
+	processes.count = 2;
+	is_int(cairn_fleet_instants(&processes, instants), 2, "and there are two at least where there are two times");
+	processes.count = 0;
+	is_int(cairn_fleet_instants(&processes, instants), 0, "of no process there is none");
+}
+
 int main(void)
 {
+	test_instants();
 	test_shares();
 	test_gone();
 	return tap_done();
