@@ -141,7 +141,7 @@ static void write_limit(const struct report *report)
 				    between.high < 0 ? "never" : cairn_words_duration(between.high, latest, sizeof latest));
 }
 
-/* Who takes some dumps by hand takes them at once. */
+/* Dumps that somebody takes by hand follow each other within seconds. */
 enum { short_seconds = 2, hours_of_day = 24 };
 
 static void write_summary(const struct report *report)

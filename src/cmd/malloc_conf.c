@@ -65,7 +65,7 @@ static void put_right(struct cairn_buffer *right, const char *key, const char *v
 	cairn_buffer_format(right, "%s%.*s:%s", right->length ? "," : "", (int)strcspn(key, "="), key, value);
 }
 
-/* What TEXT, which is neither true nor false, was meant to be. Who sets an option wants it on, unless the text looks like a no. */
+/* What TEXT, which is neither true nor false, was meant to be. Options are set to switch them on, unless the text looks like a no. */
 static const char *meant_truth(const char *text)
 {
 	static const char *const no[] = {"0", "n", "no", "none", "never", "off", "disable", "disabled"};

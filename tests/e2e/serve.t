@@ -289,7 +289,7 @@ memory=$(awk '/^VmHWM/ {print int($2 / 1024)}' /proc/$server/status)
 ok $? "at its worst the server took $memory MiB"
 
 # Effects.
-is "$(post /api/deactivate)" 200 'sampling stops\'
+is "$(post /api/deactivate)" 200 'sampling stops'
 holds 'and the page knows' wait_for 20 state_is paused
 like "$(get /api/processes | field processes.0.sentence)" 'Sampling is paused*' 'the sentence says so'
 is "$(post /api/activate)" 200 'sampling starts'

@@ -84,7 +84,7 @@ like "$(cat err)" "*process $short (sleep) exited with code 0; at most*no dump o
 is "$? $(grep -c ' start: ' out) $(grep -c cairn: err)" "1 1 2" "one that can is watched though two others cannot"
 for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe" "--start false --grow 0"; do
 	"$cairn" watch $bad "$pid_db" >out 2>err
-	is "$? $(wc -l <err)" "2 1" "$bad is asked wrongly: $(cat err)"
+	is "$? $(wc -l <err)" "2 1" "$bad is a usage error: $(cat err)"
 done
 "$cairn" watch >out 2>err
 is $? 2 "so is nothing at all"

@@ -88,8 +88,8 @@ static void publish(struct cairn_record *record, uint32_t slot, uint64_t key, co
 	atomic_store_explicit(&record->keys[slot], key, memory_order_release);
 }
 
-/* Before any change to what lives of STACK: saves what lived at the highest point, unless that is saved already. Who finds another thread
- * at it goes on: at worst the saved sums are off by the samples of that instant. */
+/* Before any change to what lives of STACK: saves what lived at the highest point, unless that is saved already. A thread that
+ * finds another at it does not wait: at worst the saved sums are off by the samples of that instant. */
 static void save_peak(struct cairn_record *record, struct cairn_ledger_stack *stack)
 {
 	uint64_t number = atomic_load_explicit(&record->header->peak, memory_order_relaxed);

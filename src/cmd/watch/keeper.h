@@ -38,8 +38,8 @@ struct cairn_keeper cairn_keeper(void);
  * measures the process's memory from time to time. */
 void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now);
 
-/* Whether the memory that the ledger is of is gone. Who finds the process running after this answered true lets go of the ledger by
- * cairn_keeper_close: it has become another program. */
+/* Whether the memory that the ledger is of is gone. If the process still runs after this returned true, it has become
+ * another program: release the ledger with cairn_keeper_close. */
 bool cairn_keeper_is_stale(const struct cairn_keeper *keeper);
 
 /* Appends the dump of the last moment, with the memory of the process as it was last READ and measured. Fails where nothing was kept, or

@@ -25,7 +25,7 @@ extern char **environ;
 
 enum { files_most = CAIRN_COURSE_POINTS, files_least = 3, answer_most = 1 << 22, low_priority = 10 };
 static const int64_t slowest_ns = CAIRN_MINUTE_NS, patience_ns = 3 * CAIRN_SECOND_NS;
-/* The thread rests so many times as long as it worked. */
+/* The thread rests this many times as long as it worked. */
 static const int64_t rest = 20;
 
 struct target {

@@ -12,7 +12,7 @@
 
 struct cairn_watch_verdicts;
 
-/* For so many TARGETS, whose dumps are in FOLDER, which is borrowed. NULL if no thread can be started. */
+/* For this number of TARGETS, whose dumps are in FOLDER, which is borrowed. NULL if no thread can be started. */
 struct cairn_watch_verdicts *cairn_watch_verdicts_open(size_t targets, const char *folder, bool json);
 
 /* FILE in the folder is another dump of the target of that NUMBER. Never waits. */

@@ -150,14 +150,14 @@ static void test_token(void)
 	cairn_config_environment(&config, cairn_bytes_of(text));
 	ok(config.token_unusable, "4097 are not");
 	like_text(config.problems, "token is longer than 4096 bytes", "and why");
+	size_t wrong = 0;
 	for (size_t length = 4090; length < 4300; length += 7) {
 		snprintf(text, sizeof text, "[cairn]\ntoken = \"%0*d\"\n", (int)length, 7);
 		cairn_config_default(&config);
 		cairn_config_file(&config, cairn_bytes_of(text));
-		if (config.token_unusable != (length > 4096) || (!config.token_unusable && strlen(config.token) != length))
-			ok(false, "a token of %zu bytes in a file", length);
+		wrong += config.token_unusable != (length > 4096) || (!config.token_unusable && strlen(config.token) != length);
 	}
-	ok(true, "in a file too, and none is cut");
+	is_int(wrong, 0, "in a file too, and none is cut");
 	cairn_config_default(&config);
 	cairn_config_file(&config, cairn_bytes_of("[cairn]\ntoken = [\"secret\"]\n"));
 	ok(config.token_unusable, "a value of another kind is none that can be used");
