@@ -141,7 +141,7 @@ for bad in noise cut object.o nameless; do
 	is $? 1 "$bad is not even sent"
 done
 is "$(put "$scratch/split.whole" 0 99999 "$(sum "$scratch/app")")" 400 'something else than was announced'
-like "$(cat "$scratch/answer")" '*SHA-256 is another*' 'is refused'
+like "$(cat "$scratch/answer")" '*SHA-256 differs*' 'is refused'
 for name in ../../../etc/passwd x "$(sum "$scratch/app")0" "$(sum "$scratch/app" | tr a-f A-F)" '%2e%2e'; do
 	is "$(status --path-as-is "$url/v1/symbols/$name?build_id=ab12&size=5")" 400 "a file called $name"
 done
