@@ -113,7 +113,7 @@ size=$(stat -c %s "$scratch/other")
 is "$(put "$scratch/other" 0 5000)" 200 'a piece'
 like "$(cat "$scratch/answer")" '{"complete":false,"received":5000}*' 'is here'
 is "$(put "$scratch/other" 6000 100)" 409 'a piece that is not the next'
-like "$(cat "$scratch/answer")" '*go on from there*"received":5000*' 'is not taken, and the answer says which is'
+like "$(cat "$scratch/answer")" '*continue from there*"received":5000*' 'is not taken, and the answer says which is'
 stop -KILL
 collect
 is "$(status "$url/v1/symbols/$(sum "$scratch/other")?build_id=$(build_id "$scratch/other")&program=1&detail=2&size=$size")" 200 'a collector that was killed meanwhile'
