@@ -51,10 +51,11 @@ static void find_programs(struct cairn_dump_files *list)
 			continue;
 		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
 		struct cairn_bytes name = cairn_path_base(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		struct cairn_bytes started = cairn_path_program(trailer.command);
 		if (trailer.service.length > 0) /* what it calls itself */
-			name = trailer.service;
+			name = started = trailer.service;
 		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
-		list->items[i].started = cairn_bytes_of(cairn_arena_text(&list->arena, cairn_path_program(trailer.command)));
+		list->items[i].started = cairn_bytes_of(cairn_arena_text(&list->arena, started));
 		cairn_file_close(&file);
 	}
 }

@@ -32,14 +32,15 @@ struct sum {
 };
 
 /* Fills in the numbers of a line; REST is what rounding those before it left. Returns how many there are; 0 if all are 0. */
-static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns columns, double rest[2], int64_t numbers[2])
+static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns columns, double *rest, int64_t numbers[2])
 {
 	if (columns != CAIRN_COLLAPSED_BEFORE_AFTER) {
-		numbers[0] = columns == CAIRN_COLLAPSED_CUT ? cairn_whole(sum->value) : cairn_whole_carry(sum->value, &rest[0]);
+		numbers[0] = columns == CAIRN_COLLAPSED_CUT ? cairn_whole(sum->value) : cairn_whole_carry(sum->value, rest);
 		return numbers[0] != 0;
 	}
-	numbers[0] = cairn_whole_carry(sum->base, &rest[0]);
-	numbers[1] = cairn_whole_carry(sum->value + sum->base, &rest[1]);
+	/* As difffolded.pl has them. A base that was subtracted and added again may be off in the last digit. */
+	numbers[0] = cairn_whole(sum->base);
+	numbers[1] = cairn_whole(sum->value + sum->base + 1e-6);
 	return numbers[0] || numbers[1] ? 2 : 0;
 }
 
@@ -74,10 +75,10 @@ void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns 
 	}
 	struct cairn_arena arena = {0};
 	struct cairn_bytes *names = clean_names(view, &arena);
-	double rest[2] = {0, 0};
+	double rest = 0;
 	for (size_t i = 0; i < paths.count; i++) {
 		int64_t numbers[2];
-		int count = line_numbers(&sums[i], columns, rest, numbers);
+		int count = line_numbers(&sums[i], columns, &rest, numbers);
 		if (count == 0)
 			continue;
 		write_names(&paths, &paths.items[i], names, out);

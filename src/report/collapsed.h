@@ -7,13 +7,13 @@
 
 enum cairn_collapsed_columns {
 	CAIRN_COLLAPSED_VALUE,        /* with a base: the change, with its sign */
-	CAIRN_COLLAPSED_BEFORE_AFTER, /* two numbers: the base, and the value now */
+	CAIRN_COLLAPSED_BEFORE_AFTER, /* two numbers, as difffolded.pl has them: the base, and the value now, without fractions */
 	CAIRN_COLLAPSED_CUT,          /* the value without its fraction, as jeprof has it */
 };
 
-/* Appends the lines to OUT, in whole numbers whose sum is that of the estimates. Stacks with the same names are one line; those with the
- * value 0 are left out. Semicolons and line ends in
- * names become colons and spaces, since the format cannot escape them. */
+/* Appends the lines to OUT: whole numbers, whose sum is that of the estimates for CAIRN_COLLAPSED_VALUE. Stacks with the same names are one
+ * line; those with the value 0 are left out. Semicolons and line ends in names become colons and spaces, since the format cannot escape
+ * them. */
 void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out);
 
 #endif
