@@ -660,6 +660,42 @@ kill -INT $server
 wait $server
 kill -KILL $pid
 
+# A clock that is set back: what came before is later than everything that is to come.
+cat >clock.py <<'END'
+import http.server, sys, time
+begun = time.monotonic()
+class Clock(http.server.BaseHTTPRequestHandler):
+    count = 0
+    def do_GET(self):
+        Clock.count += 1
+        ahead = 3600 if Clock.count <= 4 else 0
+        bytes = 1000 * Clock.count
+        dump = (f"heap_v2/1\n  t*: 1: {bytes} [0: 0]\n  t1: 1: {bytes} [0: 0]\n@ 0x1001\n  t*: 1: {bytes} [0: 0]\n  t1: 1: {bytes} [0: 0]\n\n"
+                f"MAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid 7\n# cairn time {1700000000 + ahead + time.monotonic() - begun:.9f}\n# cairn end\n").encode()
+        self.send_response(200 if self.path == "/heap" else 404)
+        self.send_header("Content-Length", str(len(dump)))
+        self.end_headers()
+        self.wfile.write(dump)
+    def log_message(self, *words): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Clock)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+python3 clock.py >clock.port &
+children+=($!)
+wait_for 10 test -s clock.port
+serve --every 200ms "http://127.0.0.1:$(cat clock.port)/heap"
+is_after() { [ "$(get /api/processes | field processes.0.last)" -lt 1700003600000 ] && [ "$(get /api/processes | field processes.0.total)" -gt 7000 ]; }
+holds 'after a clock was set back, the newest dump is the one that came last' wait_for 20 is_after
+is "$(get '/api/series?since=0' | python3 -c 'import json, sys; s = json.load(sys.stdin); print(s["epoch"] > 0, max(p["id"] for p in s["points"]) < 1700003600000)')" 'True True' \
+	'the dumps from before are gone, and pages are told to load all again'
+live() { get /metrics | sed -n 's/^cairn_serve_live_bytes.* //p'; }
+before=$(live)
+moves() { [ "$(live)" != "$before" ]; }
+holds 'the metrics go on too' wait_for 20 moves
+kill -INT $server
+wait $server
+
 # The browser is opened, where that is asked for.
 mkdir tools
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >%s/opened\n' "$scratch" >tools/xdg-open

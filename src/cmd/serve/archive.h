@@ -63,6 +63,9 @@ bool cairn_archive_read(struct cairn_profile *part, const struct cairn_source_op
 const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archive, const struct cairn_profile *part,
 						    struct cairn_bytes dump, struct cairn_error *error);
 
+/* Drops the points later than TIME_NS and returns whether there were any. */
+bool cairn_archive_drop_later(struct cairn_archive *archive, int64_t time_ns);
+
 /* The point nearest to ID; NULL if there is none. */
 const struct cairn_archive_point *cairn_archive_find(const struct cairn_archive *archive, int64_t id);
 

@@ -282,6 +282,9 @@ void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_p
 	pthread_mutex_lock(&process->heavy);
 	if (!process->archive.started)
 		start_archive(process);
+	/* A target is asked for one dump after the other: what is later than the newest is from before its clock was set back. */
+	if (process->name && cairn_archive_drop_later(&process->archive, part->time_ns))
+		process->newest_id = 0;
 	const struct cairn_archive_point *point = cairn_archive_add(&process->archive, part, dump, &error);
 	if (point && point->id >= process->newest_id) {
 		process->newest_id = point->id;
@@ -318,6 +321,8 @@ bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_
 
 static void add_row(struct cairn_serve_process *process, struct cairn_serve_row row)
 {
+	while (process->row_count > 0 && process->rows[process->row_count - 1].time_ms > row.time_ms) /* the clock was set back */
+		process->row_count--;
 	if (process->row_count == CAIRN_SERVE_ROWS) { /* drops every second one of the older half */
 		size_t kept = 0, half = CAIRN_SERVE_ROWS / 2;
 		for (size_t i = 0; i < half; i += 2)
