@@ -35,8 +35,10 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT,
 	 AT(every), 0},
-	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
-	{0, "keep-memory", "SIZE", "keep dumps in at most this much memory per process (default: 256M)", CAIRN_OPTION_SIZE, AT(memory), 0},
+	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, 1d of a store, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
+	{0, "keep-memory", "SIZE",
+	 "keep dumps in at most this much memory per process (default: 256M); all of a store together (default: 512M)",
+	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
 	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE",
@@ -69,7 +71,7 @@ enum { names_most = 64,
        response_most = 512 << 20,
        answers_most = 768 << 20,
        least_every_ns = 100 * CAIRN_MILLISECOND_NS };
-static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
+static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS, usual_keep_ns = 2 * CAIRN_HOUR_NS;
 
 static struct cairn_serve serve;
 
@@ -240,6 +242,7 @@ static bool follow(const char *name, bool service, struct cairn_error *error)
 	struct cairn_serve_process *process = cairn_serve_process_new(&serve, key);
 	if (process) {
 		process->name = name;
+		process->usual_keep_ns = usual_keep_ns;
 		process->service = service;
 	}
 	pthread_mutex_unlock(&serve.lock);

@@ -255,6 +255,13 @@ static void thin(struct cairn_archive *archive)
 	renew(archive);
 }
 
+void cairn_archive_limit(struct cairn_archive *archive, uint64_t bytes_most)
+{
+	archive->bytes_most = bytes_most;
+	if (archive->count > 0)
+		thin(archive);
+}
+
 const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archive, const struct cairn_profile *part,
 						    struct cairn_bytes dump, struct cairn_error *error)
 {
