@@ -79,14 +79,19 @@ class Live {
 
 	async start() {
 		checkBrowser();
-		const rest = this.server.takeToken(location.hash);
-		history.replaceState(null, "", rest || location.pathname + location.search);
-		this.early = readState(rest);
+		this.takeAddress();
 		this.listen();
 		setInterval(() => this.tick(), 1000);
 		this.connect();
 		await this.refresh();
 		document.documentElement.dataset.ready = "yes";
+	}
+
+	/** Takes the token out of the address, and what to show from it. */
+	takeAddress() {
+		const rest = this.server.takeToken(location.hash);
+		history.replaceState(null, "", rest || location.pathname + location.search);
+		this.early = readState(rest);
 	}
 
 	/* Talking to the server. */
@@ -707,6 +712,12 @@ class Live {
 			}
 		});
 		addEventListener("online", () => this.refresh());
+		addEventListener("hashchange", () => { /* an address with a token, opened in this tab, loads nothing */
+			if (new URLSearchParams(location.hash.slice(1)).has("token")) {
+				this.takeAddress();
+				this.refresh();
+			}
+		});
 		document.addEventListener("keydown", (event) => this.press(event));
 	}
 

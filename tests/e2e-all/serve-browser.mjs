@@ -512,5 +512,20 @@ const faint = (page) => page.evaluate(() => {
 		await page.context().close();
 	}
 }
+{
+	/* A token. */
+	const page = await open(urls.token), bare = urls.token.split("#")[0];
+	ok((await hash(page)) === "", "the token is not in the address any more", await hash(page));
+	await page.reload();
+	ok(await until(page, () => document.documentElement.dataset.shown), "a reload shows the page again", await text(page, "#verdict"));
+	const other = await page.context().newPage();
+	await other.goto(bare);
+	ok(await until(other, () => /token is missing or wrong; open the address/.test(document.getElementById("verdict").textContent)), "another tab has no token, and is told how to get it",
+		await text(other, "#verdict"));
+	await other.goto(urls.token);
+	ok(await until(other, () => document.documentElement.dataset.shown), "the address with the token, opened in that tab, shows the page", await text(other, "#verdict"));
+	ok((await hash(other)) === "", "and the token is not left in it", await hash(other));
+	await page.context().close();
+}
 console.log("1.." + count);
 await browser.close();
