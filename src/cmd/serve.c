@@ -45,7 +45,7 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_TEXT, AT(store), 0},
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
-	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "token", "TOKEN", "ask for this token (default: $CAIRN_PAGE_TOKEN; without it, none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "source-path", "FOLDERS",
 	 "folders to search for source files, separated by colons (default: the current folder, for processes of this user)",
 	 CAIRN_OPTION_TEXT, AT(source_path), 0},
@@ -176,11 +176,11 @@ static int listen_unix(const char *path, struct cairn_error *error)
 static bool choose_token(struct cairn_error *error)
 {
 	unsigned char random[16];
-	const char *given = serve.options->token;
+	const char *given = serve.options->token ? serve.options->token : getenv("CAIRN_PAGE_TOKEN");
 	if (given) {
 		if (!*given || strlen(given) >= sizeof serve.token ||
 		    given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-")])
-			return cairn_fail_usage(error, "--token takes up to %zu letters, digits and . _ ~ -", sizeof serve.token - 1);
+			return cairn_fail_usage(error, "--token and CAIRN_PAGE_TOKEN take up to %zu letters, digits and . _ ~ -", sizeof serve.token - 1);
 		snprintf(serve.token, sizeof serve.token, "%s", given);
 		return true;
 	}

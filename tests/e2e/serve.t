@@ -54,7 +54,7 @@ fails() { # fails CODE PATTERN NAME ARGUMENTS...
 fails 2 '*missing TARGET or FOLDER*' 'no argument'
 fails 2 '*--every takes a time*' 'a wrong time' --every soon .
 fails 2 '*--listen takes HOST:PORT*' 'a wrong address' --listen ::: .
-fails 2 '*--token takes*' 'a token that does not fit an address' --token 'a b' .
+fails 2 '*--token and CAIRN_PAGE_TOKEN take*' 'a token that does not fit an address' --token 'a b' .
 fails 2 '*no option --nonsense*' 'an unknown option' --nonsense .
 fails 1 '*no process 999999999*' 'a dead process' 999999999
 fails 1 '*./nowhere: No such file or directory*' 'a missing folder' ./nowhere
@@ -736,6 +736,11 @@ is "$(code /) $(code /page.js) $(code /api/processes) $(code /api/events)" '200 
 is "$(code /api/processes -H 'Authorization: Bearer secret-2') $(code /api/processes -H 'Authorization: Bearer secret-11') $(code /api/processes -H 'Authorization: Bearer secret-1')" \
 	'401 401 200' 'a wrong one is refused'
 is "$(code /api/processes -H 'Authorization: bearer secret-1')" 200 'the scheme is accepted in any case'
+kill -INT $server
+wait $server
+CAIRN_PAGE_TOKEN=secret-3 serve dumps
+is "$(code /api/processes) $(code /api/processes -H 'Authorization: Bearer secret-3') $(tr '\0' ' ' <"/proc/$server/cmdline" | grep -c secret)" '401 200 0' \
+	'it can come from the environment, so that it is not in the list of processes'
 kill -INT $server
 wait $server
 serve --listen 0.0.0.0:0 dumps
