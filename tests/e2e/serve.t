@@ -78,6 +78,7 @@ children+=($plain)
 serve unprofiled
 says_why() { [[ $(get /api/processes | field processes.0.why) == *"process $plain has no agent; 'cairn attach $plain'"* ]]; }
 holds 'a program without an agent has a page that says why it is empty' wait_for 30 says_why
+is "$(for path in tree page churn 'source?function=main'; do code "/api/$path"; echo; done | sort | uniq -c | tr -s ' ')" ' 4 404' 'what is made of dumps is not there before the first one'
 kill -INT $server
 wait $server
 kill $plain
@@ -132,7 +133,7 @@ like "$(get /api/health)" '*"status":{*"engine"*' 'health has the status of the 
 is "$(get /api/churn | field rows.0.name)" render_answer 'churn has what is freed again'
 is "$(get '/api/source?function=remember_session' | field routines.0.name)" remember_session 'a function has its source'
 is "$(get '/api/source?function=remember_session' | field routines.0.found)" True 'a process of the same user has it from where the compiler found it'
-is "$(code '/api/source?function=nothing_like_it')" 503 'one that is not there has none'
+is "$(code '/api/source?function=nothing_like_it')" 404 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
 
 # The agent's own page: made by a `cairn serve` of its own, to which the agent passes requests on.
