@@ -189,8 +189,8 @@ static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn
 	};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-			return cairn_fail_usage(error, "--%s takes a number from %.15g to %.15g, not %.15g", sizes[i].option, sizes[i].least,
-						sizes[i].most, sizes[i].value);
+			return cairn_fail_usage(error, "--%s takes a number from %.15g to %.15g, not %.15g", sizes[i].option,
+						sizes[i].least, sizes[i].most, sizes[i].value);
 	return true;
 }
 

@@ -404,7 +404,8 @@ static int run(const void *values, int operand_count, char **operands)
 	source->unnamed = &unnamed;
 	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
-	    (series.profile.sample_count == 0 && !cairn_source_fail_empty(&series.profile, operand_count == 1 ? operands[0] : NULL, &error)) ||
+	    (series.profile.sample_count == 0 &&
+	     !cairn_source_fail_empty(&series.profile, operand_count == 1 ? operands[0] : NULL, &error)) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
 	} else {

@@ -18,10 +18,11 @@ bool cairn_template_check(const char *pattern, struct cairn_error *error)
 		return cairn_fail_usage(error, "--file-name is longer than %d letters", longest_pattern);
 	for (const char *percent = pattern; (percent = strchr(percent, '%')); percent += 2)
 		if (!percent[1] || !strchr("tTnphr%", percent[1]))
-			return cairn_fail_usage(error,
-						"--file-name: behind a %% comes t or T (time), n (program), p (PID), h (host), r (reason) or %%, "
-						"not '%.1s'",
-						percent + 1);
+			return cairn_fail_usage(
+				error,
+				"--file-name: behind a %% comes t or T (time), n (program), p (PID), h (host), r (reason) or %%, "
+				"not '%.1s'",
+				percent + 1);
 	return true;
 }
 

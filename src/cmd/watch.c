@@ -668,10 +668,11 @@ static bool check_forwards(const struct cairn_option_list *names, struct cairn_e
 {
 	bool good = true;
 	for (size_t i = 0; good && i < names->count; i++)
-		good = cairn_forward_is(names->items[i]) || cairn_fail_usage(error,
-									     "--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
-									     "not '%.100s'",
-									     names->items[i]);
+		good = cairn_forward_is(names->items[i]) ||
+		       cairn_fail_usage(error,
+					"--forward takes pyroscope:URL, otlp:URL, parca:URL or coroot:URL, "
+					"not '%.100s'",
+					names->items[i]);
 	return good;
 }
 
