@@ -152,6 +152,7 @@ struct loop {
 	bool told_full;        /* and the user knows */
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
 	unsigned jobs;         /* under way */
+	size_t turn;           /* whose look is first, so that those at the end of the list get their share of the jobs */
 	bool stop;
 };
 
@@ -321,8 +322,10 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 	bool out = watched->job.kind != CAIRN_WATCH_JOB_NONE;
 	tell_refusal(loop, watched);
 	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
-	if (watched->job.kind != CAIRN_WATCH_JOB_NONE && !out)
+	if (watched->job.kind != CAIRN_WATCH_JOB_NONE && !out) {
 		loop->jobs++;
+		loop->turn = (size_t)(watched - loop->items) + 1;
+	}
 	if (watched->ended && !out && is_over(watched)) { /* if not, its pidfd wakes the loop */
 		tell_end(loop, watched);
 		watched->failed = watched->dumps == 0 && !watched->service;
@@ -465,9 +468,11 @@ static void run_loop(struct loop *loop, int64_t end)
 			;
 		if (now >= loop->trees_ns)
 			look_for_more(loop, now);
-		for (size_t i = 0; i < loop->count && !loop->stop; i++)
-			if (!loop->items[i].done && loop->items[i].next_ns <= now)
-				look(loop, &loop->items[i], now);
+		for (size_t i = 0, first = loop->turn; i < loop->count && !loop->stop; i++) {
+			struct cairn_watched *watched = &loop->items[(first + i) % loop->count];
+			if (!watched->done && watched->next_ns <= now)
+				look(loop, watched, now);
+		}
 		loop->stop = loop->stop || now >= end;
 	}
 	/* Jobs in progress may still produce a dump; those that do not answer are abandoned. */

@@ -108,13 +108,17 @@ static bool set_protocols(CURL *handle)
 	       library.set(handle, (CURLoption)redirections_by_number, http) == CURLE_OK;
 }
 
+/* A server that sends less is as good as silent: a byte now and then must not keep a request alive for ever. A line that is slower than
+ * this has no use for dumps. */
+enum { least_speed = 1024 }; /* bytes a second */
+
 static void set_limits(const struct exchange *exchange)
 {
 	const struct cairn_http_call *call = exchange->call;
 	CURL *handle = exchange->handle;
 	unsigned silence = call->silence_ms ? call->silence_ms : cairn_http_silence_ms();
 	library.set(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ms ? call->connect_ms : 10000));
-	library.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	library.set(handle, CURLOPT_LOW_SPEED_LIMIT, (long)least_speed);
 	library.set(handle, CURLOPT_LOW_SPEED_TIME, (long)((silence + 999) / 1000));
 	library.set(handle, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
 	library.set(handle, CURLOPT_NOSIGNAL, 1L);
@@ -180,7 +184,7 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 	case CURLE_COULDNT_CONNECT:
 		return cairn_fail(error, "%s: cannot connect: %s", name, exchange->reason);
 	case CURLE_OPERATION_TIMEDOUT:
-		return status ? cairn_fail(error, "%s: the server stopped sending in the middle of its answer, after %s", name,
+		return status ? cairn_fail(error, "%s: the server sends too slowly, or stopped in the middle of its answer, after %s", name,
 					   cairn_text_human((double)exchange->answer->body.length, size))
 			      : cairn_fail(error, "%s: the server did not answer; set CAIRN_HTTP_TIMEOUT=300 to wait 300 seconds", name);
 	case CURLE_TOO_MANY_REDIRECTS:

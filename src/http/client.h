@@ -21,8 +21,8 @@ struct cairn_http_call {
 	const char *const *headers; /* lines such as "Authorization: Bearer …", ending with NULL; may be NULL */
 	uint64_t limit_bytes;       /* of the answer; 0 is 1 GiB, or the value of CAIRN_HTTP_LIMIT */
 	unsigned connect_ms;        /* to connect; 0 is 10 seconds */
-	unsigned silence_ms;        /* how long the server may stay silent; 0 is cairn_http_silence_ms() */
-	unsigned total_ms;          /* for the whole exchange; 0 is no limit while data arrives */
+	unsigned silence_ms;        /* how long less than 1 KiB a second may arrive; 0 is cairn_http_silence_ms() */
+	unsigned total_ms;          /* for the whole exchange; 0 is no limit while data arrives faster than that */
 	/* Called from time to time with the number of bytes received; may be NULL. */
 	void (*progress)(void *context, uint64_t received);
 	void *context;

@@ -66,11 +66,16 @@ class Live {
 		}
 	}
 
-	/** @returns {LiveProcess | undefined} */
+	/** The key of the process that the address asks for, else of the one that is shown; "" for none yet. */
+	get wantedKey() {
+		return this.state.process || this.key;
+	}
+
+	/** The process to show: the first if none is asked for. The list may not have it any more. @returns {LiveProcess | undefined} */
 	get process() {
-		const wanted = this.state.process || this.key;
-		return this.processes.find((process) => process.process === wanted)
-			?? this.processes.find((process) => process.keys.includes(wanted)) ?? this.processes[0];
+		const wanted = this.wantedKey;
+		return wanted ? this.processes.find((process) => process.process === wanted)
+			?? this.processes.find((process) => process.keys.includes(wanted)) : this.processes[0];
 	}
 
 	get following() {
@@ -79,14 +84,19 @@ class Live {
 
 	async start() {
 		checkBrowser();
-		const rest = this.server.takeToken(location.hash);
-		history.replaceState(null, "", rest || location.pathname + location.search);
-		this.early = readState(rest);
+		this.takeAddress();
 		this.listen();
 		setInterval(() => this.tick(), 1000);
 		this.connect();
 		await this.refresh();
 		document.documentElement.dataset.ready = "yes";
+	}
+
+	/** Takes the token out of the address, and what to show from it. */
+	takeAddress() {
+		const rest = this.server.takeToken(location.hash);
+		history.replaceState(null, "", rest || location.pathname + location.search);
+		this.early = readState(rest);
 	}
 
 	/* Talking to the server. */
@@ -217,7 +227,9 @@ class Live {
 		this.showHead();
 		this.showList();
 		if (!process) {
-			this.showProblem("No dump yet. The page shows the first one that is written.");
+			const wanted = this.wantedKey;
+			this.showProblem(!wanted ? "No dump yet. The page shows the first one that is written."
+				: `${wanted} is not listed any more${wanted === this.key ? "; this is the last that is known of it" : ""}.`);
 			return;
 		}
 		if (process.process !== this.key) {
@@ -306,7 +318,7 @@ class Live {
 
 	/** What was chosen may ask for another moment, process or tab. @param {State} state */
 	stateShown(state) {
-		if ((this.process && this.process.process !== this.key) || this.url("tree", this.wanted()) !== this.asked)
+		if (this.process?.process !== this.key || this.url("tree", this.wanted()) !== this.asked)
 			this.refresh();
 		if (this.process)
 			this.loadTab(this.process).catch(() => {});
@@ -533,7 +545,7 @@ class Live {
 	}
 
 	showList() {
-		const list = element("process-list"), several = this.processes.length > 1;
+		const list = element("process-list"), several = this.processes.length > (this.process ? 1 : 0);
 		element("processes").hidden = !several;
 		if (!several)
 			return;
@@ -707,6 +719,12 @@ class Live {
 			}
 		});
 		addEventListener("online", () => this.refresh());
+		addEventListener("hashchange", () => { /* an address with a token, opened in this tab, loads nothing */
+			if (new URLSearchParams(location.hash.slice(1)).has("token")) {
+				this.takeAddress();
+				this.refresh();
+			}
+		});
 		document.addEventListener("keydown", (event) => this.press(event));
 	}
 

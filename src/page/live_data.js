@@ -1,7 +1,7 @@
 // @ts-check
 /* live_data.js - the requests of a live page to its server, and the answers (doc/live-page.md).
  *
- * The token comes in the fragment of the address and is kept in memory only. Events are read with fetch, which can send the token; the
+ * The token comes in the fragment of the address and is kept for the tab, so that it is there after a reload. Events are read with fetch, which can send the token; the
  * browser's own EventSource cannot.
  * SPDX-License-Identifier: Apache-2.0 */
 
@@ -68,6 +68,11 @@ class LiveServer {
 	/** @param {string} [query] of the page's address: an agent has pages of other processes of its tree at ?pid= */
 	constructor(query = "") {
 		this.token = "";
+		try {
+			this.token = sessionStorage.getItem("cairn-token") ?? "";
+		} catch {
+			/* A browser may have no storage: then a reload needs the address with the token again. */
+		}
 		this.pid = new URLSearchParams(query).get("pid") ?? "";
 		/** The last tree, with its tag: it is only sent again if it changed. @type {{url: string, tag: string, bytes: Uint8Array} | null} */
 		this.tree = null;
@@ -78,6 +83,11 @@ class LiveServer {
 		const query = new URLSearchParams(hash.slice(1));
 		this.token = query.get("token") ?? this.token;
 		query.delete("token");
+		try {
+			sessionStorage.setItem("cairn-token", this.token);
+		} catch {
+			/* As above. */
+		}
 		return query.size ? "#" + query.toString() : "";
 	}
 

@@ -512,5 +512,44 @@ const faint = (page) => page.evaluate(() => {
 		await page.context().close();
 	}
 }
+{
+	/* A process that the list does not have any more. */
+	const page = await (await browser.newContext()).newPage();
+	await page.goto(urls.runs + "#process=gone-1");
+	ok(await until(page, () => document.getElementById("verdict").textContent === "gone-1 is not listed any more."), "a process that is not listed is not replaced by another",
+		await text(page, "#verdict"));
+	await page.locator("#process-list button").first().click();
+	ok(await until(page, () => document.documentElement.dataset.shown), "another can be chosen", await text(page, "#verdict"));
+	let listed = true;
+	await page.route("**/api/processes*", async (route) => {
+		const response = await route.fetch(), list = await response.json();
+		await route.fulfill({response, json: listed ? list : {...list, processes: list.processes.map((process) => ({...process, process: "other-1", program: "other", keys: []}))}});
+	});
+	const before = await text(page, "#title"), at = await shown(page);
+	listed = false;
+	await page.evaluate(() => live.refresh());
+	ok(await until(page, () => / is not listed any more; this is the last that is known of it\.$/.test(document.getElementById("verdict").textContent))
+		&& (await text(page, "#title")) === before && (await shown(page)) === at, "one that goes away while it is shown stays, and that is said",
+		[await text(page, "#verdict"), await text(page, "#title")]);
+	listed = true;
+	await page.evaluate(() => live.refresh());
+	ok(await until(page, () => !/not listed/.test(document.getElementById("verdict").textContent)), "until it is back", await text(page, "#verdict"));
+	await page.context().close();
+}
+{
+	/* A token. */
+	const page = await open(urls.token), bare = urls.token.split("#")[0];
+	ok((await hash(page)) === "", "the token is not in the address any more", await hash(page));
+	await page.reload();
+	ok(await until(page, () => document.documentElement.dataset.shown), "a reload shows the page again", await text(page, "#verdict"));
+	const other = await page.context().newPage();
+	await other.goto(bare);
+	ok(await until(other, () => /token is missing or wrong; open the address/.test(document.getElementById("verdict").textContent)), "another tab has no token, and is told how to get it",
+		await text(other, "#verdict"));
+	await other.goto(urls.token);
+	ok(await until(other, () => document.documentElement.dataset.shown), "the address with the token, opened in that tab, shows the page", await text(other, "#verdict"));
+	ok((await hash(other)) === "", "and the token is not left in it", await hash(other));
+	await page.context().close();
+}
 console.log("1.." + count);
 await browser.close();

@@ -44,6 +44,8 @@ cp "$scratch/hostile/a.heap" "$scratch/hostile/b.heap"
 touch -d '-1 hour' "$scratch/hostile/b.heap"
 serve hostile "$scratch/hostile"
 hostile=$address
+serve token --token secret-1 "$scratch/hostile"
+token=$address
 # replay FIRST LAST: dumps of a day, one for every three minutes, of a process that leaks
 replay() {
 	python3 - "$scratch/day" "$1" "$2" "$scratch/day.last" <<-'EOF'
@@ -127,7 +129,7 @@ runs=$address
 
 cp tests/e2e-all/serve-browser.mjs tests/e2e-all/serve-firefox.mjs "$modules/"
 node "$modules/serve-browser.mjs" "$browser" "$scratch" "$tap_count" live="$live" large="$large" hostile="$hostile" day="$day" redis="$redis_page" \
-	agent="http://127.0.0.1:$agent_port/cairn/" bare="$bare_page" crowd="$crowd" runs="$runs" >"$scratch/tap" 2>"$scratch/error" &
+	agent="http://127.0.0.1:$agent_port/cairn/" bare="$bare_page" crowd="$crowd" runs="$runs" token="$token" >"$scratch/tap" 2>"$scratch/error" &
 driver=$!
 children+=($driver)
 # What the page cannot do itself.

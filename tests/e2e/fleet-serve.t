@@ -281,6 +281,46 @@ is "$(get processes | field "$hosts == list(range(2009, 2201))")" True 'and thos
 kill "$server"; wait "$server" 2>/dev/null
 ok $? 'and it ends without an error'
 
+# What is kept of a store: the last day, and of more than fits in the memory, which all share, every other one of the older half.
+store=sqlite:$scratch/fleet.db
+"$cairn" store init -q "sqlite:$scratch/days.db"
+port=$(free_port) url=http://127.0.0.1:$port
+"$cairn" serve --store "$store" --keep 1000d --keep-memory 64K --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+server=$!
+children+=("$server")
+of_api='[p["dumps"] for p in r["processes"] if p["program"].startswith("api ")]'
+thinned() { [ "$(get processes | field "len($of_api) == 5 and all(0 < n < 12 for n in $of_api)" 2>/dev/null)" = True ]; }
+wait_for 60 thinned
+is "$(get processes | field "len($of_api), all(0 < n < 12 for n in $of_api)")" '(5, True)' '64 KiB are shared by all instances, each of which would have room for its dumps in it'
+kill "$server"; wait "$server" 2>/dev/null
+"$cairn" serve --store "sqlite:$scratch/days.db" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+server=$!
+children+=("$server")
+put() { # put TIME: a snapshot of that time
+	python3 - "$scratch/days.db" "$1" <<'P'
+import hashlib, sqlite3, sys
+store, at = sqlite3.connect(sys.argv[1], timeout=30), int(sys.argv[2]) * 10**9
+tenant = int.from_bytes(hashlib.sha256((1).to_bytes(8, "little")).digest()[:8], "little") & (1 << 63) - 1
+store.execute("INSERT OR REPLACE INTO frames VALUES (1, 'ab', '/srv/days', 16, 'work\tdays.c\t1\t1\n', 0, ?)", (at,))
+store.execute("INSERT OR REPLACE INTO stacks VALUES (1, ?, ?)", ((1).to_bytes(8, "little"), at))
+store.execute("INSERT OR REPLACE INTO processes VALUES (1, ?, 'days', '1', 'h', 1, '/srv/days', 'ab', ?, '', ?)", (tenant, at - 10**14, at))
+store.execute("INSERT INTO samples VALUES (1, ?, 1, 4096.0, 1.0, 1.0, 0.0, 0.0)", (at,))
+store.execute("INSERT INTO snapshots VALUES (1, ?, 4096.0, 1000.0, 1000000.0, 0, 1.0, 0, 0, '', 0)", (at,))
+store.commit()
+P
+}
+now=$(date +%s)
+hours() { # of the dumps that are shown, before now
+	get "series?process=$(get processes | field '[p["process"] for p in r["processes"] if p["host"] == "h"][0]')" |
+		field "[round(($now - p['id'] / 1000) / 3600, 1) for p in r['points']]"
+}
+hours_are() { [ "$(hours)" = "$1" ]; }
+for before in 23 22 1; do put $((now - 3600 * before)); done
+holds 'the snapshots of the last day are shown' wait_for 60 hours_are '[23.0, 22.0, 1.0]'
+put $((now + 90 * 60))
+holds 'and one that is older than a day is not any more when another one comes' wait_for 60 hours_are '[22.0, 1.0, -1.5]'
+kill "$server"; wait "$server" 2>/dev/null
+
 # A client that leaves while the store is at work: the store is told to stop. This one says what it is, and then answers nothing.
 cat >"$scratch/hanging.py" <<'P'
 import http.server, struct, sys, threading

@@ -54,7 +54,7 @@ fails() { # fails CODE PATTERN NAME ARGUMENTS...
 fails 2 '*missing TARGET or FOLDER*' 'no argument'
 fails 2 '*--every takes a time*' 'a wrong time' --every soon .
 fails 2 '*--listen takes HOST:PORT*' 'a wrong address' --listen ::: .
-fails 2 '*--token takes*' 'a token that does not fit an address' --token 'a b' .
+fails 2 '*--token and CAIRN_PAGE_TOKEN take*' 'a token that does not fit an address' --token 'a b' .
 fails 2 '*no option --nonsense*' 'an unknown option' --nonsense .
 fails 1 '*no process 999999999*' 'a dead process' 999999999
 fails 1 '*./nowhere: No such file or directory*' 'a missing folder' ./nowhere
@@ -78,6 +78,7 @@ children+=($plain)
 serve unprofiled
 says_why() { [[ $(get /api/processes | field processes.0.why) == *"process $plain has no agent; 'cairn attach $plain'"* ]]; }
 holds 'a program without an agent has a page that says why it is empty' wait_for 30 says_why
+is "$(for path in tree page churn 'source?function=main'; do code "/api/$path"; echo; done | sort | uniq -c | tr -s ' ')" ' 4 404' 'what is made of dumps is not there before the first one'
 kill -INT $server
 wait $server
 kill $plain
@@ -132,7 +133,7 @@ like "$(get /api/health)" '*"status":{*"engine"*' 'health has the status of the 
 is "$(get /api/churn | field rows.0.name)" render_answer 'churn has what is freed again'
 is "$(get '/api/source?function=remember_session' | field routines.0.name)" remember_session 'a function has its source'
 is "$(get '/api/source?function=remember_session' | field routines.0.found)" True 'a process of the same user has it from where the compiler found it'
-is "$(code '/api/source?function=nothing_like_it')" 503 'one that is not there has none'
+is "$(code '/api/source?function=nothing_like_it')" 404 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
 
 # The agent's own page: made by a `cairn serve` of its own, to which the agent passes requests on.
@@ -660,6 +661,52 @@ kill -INT $server
 wait $server
 kill -KILL $pid
 
+# A clock that is set back: what came before is later than everything that is to come.
+cat >clock.py <<'END'
+import http.server, sys, time
+begun = time.monotonic()
+class Clock(http.server.BaseHTTPRequestHandler):
+    count = 0
+    def do_GET(self):
+        Clock.count += 1
+        ahead = 3600 if Clock.count <= 4 else 0
+        bytes = 1000 * Clock.count
+        dump = (f"heap_v2/1\n  t*: 1: {bytes} [0: 0]\n  t1: 1: {bytes} [0: 0]\n@ 0x1001\n  t*: 1: {bytes} [0: 0]\n  t1: 1: {bytes} [0: 0]\n\n"
+                f"MAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid 7\n# cairn time {1700000000 + ahead + time.monotonic() - begun:.9f}\n# cairn end\n").encode()
+        self.send_response(200 if self.path == "/heap" else 404)
+        self.send_header("Content-Length", str(len(dump)))
+        self.end_headers()
+        self.wfile.write(dump)
+    def log_message(self, *words): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Clock)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+python3 clock.py >clock.port &
+children+=($!)
+wait_for 10 test -s clock.port
+serve --every 200ms "http://127.0.0.1:$(cat clock.port)/heap"
+is_after() { [ "$(get /api/processes | field processes.0.last)" -lt 1700003600000 ] && [ "$(get /api/processes | field processes.0.total)" -gt 7000 ]; }
+holds 'after a clock was set back, the newest dump is the one that came last' wait_for 20 is_after
+is "$(get '/api/series?since=0' | python3 -c 'import json, sys; s = json.load(sys.stdin); print(s["epoch"] > 0, max(p["id"] for p in s["points"]) < 1700003600000)')" 'True True' \
+	'the dumps from before are gone, and pages are told to load all again'
+live() { get /metrics | sed -n 's/^cairn_serve_live_bytes.* //p'; }
+before=$(live)
+moves() { [ "$(live)" != "$before" ]; }
+holds 'the metrics go on too' wait_for 20 moves
+kill -INT $server
+wait $server
+
+# Long names that differ at their ends only. Nobody answers there, which does not matter.
+long=http://127.0.0.1:$(cat clock.port)/$(printf 'x%.0s' {1..100})
+serve --every 1s "${long}1" "${long}2"
+get /api/processes | python3 -c 'import json, sys; print(*sorted(p["process"] for p in json.load(sys.stdin)["processes"]))' >keys
+is "$(tr ' ' '\n' <keys | uniq | wc -l) $(tr ' ' '\n' <keys | awk 'length($0) > 95' | wc -l)" '2 0' 'targets with long names have keys of their own'
+for key in $(cat keys); do is "$(get "/api/series?process=$key" | field process)" "$key" 'by which each can be asked for'; done
+is "$(get /metrics | grep '^cairn_serve_ended' | sed 's/ [^ ]*$//' | sort | uniq -d | wc -l)" 0 'no series of the metrics is there twice'
+kill -INT $server
+wait $server
+
 # The browser is opened, where that is asked for.
 mkdir tools
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >%s/opened\n' "$scratch" >tools/xdg-open
@@ -700,6 +747,11 @@ is "$(code /) $(code /page.js) $(code /api/processes) $(code /api/events)" '200 
 is "$(code /api/processes -H 'Authorization: Bearer secret-2') $(code /api/processes -H 'Authorization: Bearer secret-11') $(code /api/processes -H 'Authorization: Bearer secret-1')" \
 	'401 401 200' 'a wrong one is refused'
 is "$(code /api/processes -H 'Authorization: bearer secret-1')" 200 'the scheme is accepted in any case'
+kill -INT $server
+wait $server
+CAIRN_PAGE_TOKEN=secret-3 serve dumps
+is "$(code /api/processes) $(code /api/processes -H 'Authorization: Bearer secret-3') $(tr '\0' ' ' <"/proc/$server/cmdline" | grep -c secret)" '401 200 0' \
+	'it can come from the environment, so that it is not in the list of processes'
 kill -INT $server
 wait $server
 serve --listen 0.0.0.0:0 dumps

@@ -301,6 +301,30 @@ kill -INT $watcher
 ends 0 "nor the end"
 kill -9 "$leaky"
 
+# Servers that send a few bytes a second, more of them than are asked at once, and in front of the healthy one
+drip=$(free_port)
+python3 -c 'import http.server, sys, time
+class Drip(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        try:
+            self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(.1)
+        except OSError: pass
+    def log_message(self, *words): pass
+http.server.ThreadingHTTPServer.request_queue_size = 64
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Drip).serve_forever()' "$drip" &
+children+=($!)
+wait_for 10 bash -c ": </dev/tcp/127.0.0.1/$drip"
+CAIRN_HTTP_TIMEOUT=2 watch slow $(seq -f "http://127.0.0.1:$drip/%g" 40) "$url_db"
+wait_for 30 has_lines slow 1
+like "$(cat slow.out)" "*${url_db#http://}*start: *" "servers that drip keep nobody else waiting for ever"
+wait_for 10 grep -q 'the server sends too slowly' slow.err
+like "$(cat slow.err)" "cairn: http://127.0.0.1:$drip*: the server sends too slowly, or stopped in the middle of its answer, after *" "and are told of"
+kill -INT $watcher
+ends 1 "nor do they hold up the end"
+
 # The unit that is shipped
 if command -v systemd-analyze >/dev/null; then
 	mkdir units && sed "s#^ExecStart=[^ ]*#ExecStart=$cairn#" "${cairn%/*}/data/cairn-watch@.service" >units/cairn-watch@redis-server.service

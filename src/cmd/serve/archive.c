@@ -48,6 +48,15 @@ static void drop_point(struct cairn_archive *archive, size_t at)
 	memmove(point, point + 1, (--archive->count - at) * sizeof *point);
 }
 
+bool cairn_archive_drop_later(struct cairn_archive *archive, int64_t time_ns)
+{
+	size_t before = archive->count;
+	while (archive->count > 0 && archive->points[archive->count - 1].id > time_ns / CAIRN_MILLISECOND_NS)
+		drop_point(archive, archive->count - 1);
+	archive->epoch += archive->count < before;
+	return archive->count < before;
+}
+
 static void clear(struct cairn_archive *archive)
 {
 	while (archive->count > 0)
@@ -244,6 +253,13 @@ static void thin(struct cairn_archive *archive)
 		archive->epoch++; /* clients know points by their ids */
 	}
 	renew(archive);
+}
+
+void cairn_archive_limit(struct cairn_archive *archive, uint64_t bytes_most)
+{
+	archive->bytes_most = bytes_most;
+	if (archive->count > 0)
+		thin(archive);
 }
 
 const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archive, const struct cairn_profile *part,

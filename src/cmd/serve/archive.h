@@ -53,6 +53,9 @@ struct cairn_archive {
 void cairn_archive_open(struct cairn_archive *archive, const struct cairn_source_options *source, uint64_t bytes_most, int64_t keep_ns);
 void cairn_archive_close(struct cairn_archive *archive);
 
+/* Changes its limit of memory, and drops points that are too many for it. */
+void cairn_archive_limit(struct cairn_archive *archive, uint64_t bytes_most);
+
 /* Reads DUMP into PART, which it initializes and the caller frees. This is slow, and needs no archive. NAME is for messages; MODIFIED_NS is
  * the time of a dump that does not have its own. */
 bool cairn_archive_read(struct cairn_profile *part, const struct cairn_source_options *source, struct cairn_bytes dump, const char *name,
@@ -62,6 +65,9 @@ bool cairn_archive_read(struct cairn_profile *part, const struct cairn_source_op
  * samples have another kind than earlier ones, the archive is cleared first. */
 const struct cairn_archive_point *cairn_archive_add(struct cairn_archive *archive, const struct cairn_profile *part,
 						    struct cairn_bytes dump, struct cairn_error *error);
+
+/* Drops the points later than TIME_NS and returns whether there were any. */
+bool cairn_archive_drop_later(struct cairn_archive *archive, int64_t time_ns);
 
 /* The point nearest to ID; NULL if there is none. */
 const struct cairn_archive_point *cairn_archive_find(const struct cairn_archive *archive, int64_t id);

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The default for live processes; dumps of a folder are kept without a limit by default. */
-static const int64_t usual_keep_ns = 7200 * CAIRN_SECOND_NS;
 static const uint64_t usual_memory = 256 << 20;
 
 const char *cairn_serve_state_name(enum cairn_serve_state state)
@@ -42,6 +40,7 @@ struct cairn_serve_process *cairn_serve_process_new(struct cairn_serve *serve, c
 	struct cairn_serve_process *process = cairn_array_zero(1, sizeof *process);
 	process->serve = serve;
 	snprintf(process->key, sizeof process->key, "%s", key);
+	process->bytes_most = serve->options->memory ? serve->options->memory : usual_memory;
 	process->pidfd = -1;
 	process->keeper = cairn_keeper();
 	process->since_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
@@ -267,10 +266,21 @@ static void describe(struct cairn_serve_process *process, const struct cairn_pro
 static void start_archive(struct cairn_serve_process *process)
 {
 	const struct cairn_serve *serve = process->serve;
-	uint64_t memory = serve->options->memory ? serve->options->memory : usual_memory;
-	int64_t keep = serve->keep_ns ? serve->keep_ns : process->name ? usual_keep_ns
-								       : 0;
-	cairn_archive_open(&process->archive, &serve->options->source, memory, keep);
+	cairn_archive_open(&process->archive, &serve->options->source, process->bytes_most,
+			   serve->keep_ns ? serve->keep_ns : process->usual_keep_ns);
+}
+
+void cairn_serve_process_limit(struct cairn_serve_process *process, uint64_t bytes_most)
+{
+	pthread_mutex_lock(&process->heavy);
+	process->bytes_most = bytes_most;
+	if (process->archive.started) {
+		cairn_archive_limit(&process->archive, bytes_most);
+		pthread_mutex_lock(&process->serve->lock);
+		summarize(process);
+		pthread_mutex_unlock(&process->serve->lock);
+	}
+	pthread_mutex_unlock(&process->heavy);
 }
 
 void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_profile *part, struct cairn_bytes dump, bool judge_now)
@@ -282,6 +292,9 @@ void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_p
 	pthread_mutex_lock(&process->heavy);
 	if (!process->archive.started)
 		start_archive(process);
+	/* A target is asked for one dump after the other: what is later than the newest is from before its clock was set back. */
+	if (process->name && cairn_archive_drop_later(&process->archive, part->time_ns))
+		process->newest_id = 0;
 	const struct cairn_archive_point *point = cairn_archive_add(&process->archive, part, dump, &error);
 	if (point && point->id >= process->newest_id) {
 		process->newest_id = point->id;
@@ -318,6 +331,8 @@ bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_
 
 static void add_row(struct cairn_serve_process *process, struct cairn_serve_row row)
 {
+	while (process->row_count > 0 && process->rows[process->row_count - 1].time_ms > row.time_ms) /* the clock was set back */
+		process->row_count--;
 	if (process->row_count == CAIRN_SERVE_ROWS) { /* drops every second one of the older half */
 		size_t kept = 0, half = CAIRN_SERVE_ROWS / 2;
 		for (size_t i = 0; i < half; i += 2)

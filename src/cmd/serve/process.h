@@ -58,6 +58,7 @@ struct cairn_serve_process {
 	char key[CAIRN_SERVE_KEY]; /* identifies it in requests; the same after a restart of the server */
 	const char *name; /* of the target, as given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may be restarted */
+	int64_t usual_keep_ns; /* how long its dumps are kept without --keep; 0 for ever */
 	bool sum; /* the sum of all instances of a service in a store */
 	unsigned users; /* requests and threads of folders that use it: it is not freed before there are none; under serve->lock */
 	char folder_program[256], folder_host[65]; /* of a folder: whose runs these are */
@@ -100,6 +101,7 @@ struct cairn_serve_process {
 	struct cairn_keeper keeper;
 
 	pthread_mutex_t heavy;
+	uint64_t bytes_most; /* of the archive */
 	struct cairn_archive archive;
 	struct cairn_buffer newest; /* the newest dump, unchanged */
 	int64_t newest_id;
@@ -126,6 +128,9 @@ const char *cairn_serve_state_name(enum cairn_serve_state state);
 
 /* Adds PART, read from DUMP, to the archive; with JUDGE, makes a new verdict. */
 void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_profile *part, struct cairn_bytes dump, bool judge);
+
+/* Limits the memory of its dumps to BYTES_MOST, and drops those that are too many for it. */
+void cairn_serve_process_limit(struct cairn_serve_process *process, uint64_t bytes_most);
 
 /* Reads DUMP, adds it and makes a new verdict. NAME is for messages. */
 bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_bytes dump, const char *name, struct cairn_error *error);

@@ -21,6 +21,7 @@ enum { instances_most = CAIRN_SERVE_PROCESSES * 3 / 4,
        points_most = CAIRN_COURSE_POINTS,
        overview_points = 48 };
 static const int64_t usual_back_ns = CAIRN_DAY_NS;
+static const uint64_t usual_memory = 512 << 20; /* of all entries */
 
 bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve *serve, const char *name, struct cairn_error *error)
 {
@@ -35,6 +36,14 @@ bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve 
 static uint64_t service_id(const char *name)
 {
 	return cairn_store_id(2, cairn_bytes_of(name));
+}
+
+/* Gives each entry its part of the memory. */
+static void share_memory(const struct cairn_serve_store *store)
+{
+	uint64_t memory = store->serve->options->memory ? store->serve->options->memory : usual_memory;
+	for (size_t i = 0; i < store->count; i++)
+		cairn_serve_process_limit(store->listed[i].process, memory / store->count);
 }
 
 /* The entry of the list with ID, which is added if it is missing; NULL if there is no room. Its key begins with LABEL. */
@@ -55,14 +64,17 @@ static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, u
 	snprintf(key, sizeof key, "%s-%llx", clean, (unsigned long long)id);
 	pthread_mutex_lock(&store->serve->lock);
 	struct cairn_serve_process *process = cairn_serve_process_new(store->serve, key);
-	if (process)
+	if (process) {
 		process->state = CAIRN_SERVE_FOLDER;
+		process->usual_keep_ns = usual_back_ns;
+	}
 	pthread_mutex_unlock(&store->serve->lock);
 	if (!process)
 		return NULL;
 	cairn_array_room(store->listed, store->count, store->capacity);
-	store->listed[store->count] = (struct cairn_serve_listed){.process = process, .id = id, .service = service};
-	return &store->listed[store->count++];
+	store->listed[store->count++] = (struct cairn_serve_listed){.process = process, .id = id, .service = service};
+	share_memory(store);
+	return &store->listed[store->count - 1];
 }
 
 /* Drops entries of which the store has nothing any more and, if there is no room for all of the first instances in SORTED, also instances
@@ -91,7 +103,10 @@ static void make_room(struct cairn_serve_store *store, const struct cairn_store_
 		cairn_serve_process_drop(store->listed[i].process, &store->dropped);
 		pthread_mutex_unlock(&store->serve->lock);
 	}
+	bool fewer = kept < store->count;
 	store->count = kept;
+	if (fewer)
+		share_memory(store);
 	cairn_map_free(&places);
 	cairn_serve_dropped_free(&store->dropped);
 }

@@ -408,6 +408,13 @@ static bool attach(struct job *job, struct cairn_error *error)
 	return true;
 }
 
+/* Whether it waits for the process, which may be slow or not answer. The others are about the dumps that are here. */
+static bool asks_process(enum cairn_serve_task task)
+{
+	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
+	       task == CAIRN_TASK_ATTACH;
+}
+
 static void perform(struct job *job)
 {
 	struct cairn_error error = {0};
@@ -448,7 +455,7 @@ static void perform(struct job *job)
 	}
 	if (good)
 		return;
-	cairn_response_start(response, error.usage ? 400 : 503, json_type);
+	cairn_response_start(response, error.usage ? 400 : asks_process(job->task) ? 503 : 404, json_type);
 	struct cairn_json json = cairn_json(&response->body);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_integer(&json, "version", 1);
@@ -457,12 +464,6 @@ static void perform(struct job *job)
 }
 
 /* The threads. */
-
-static bool is_slow(enum cairn_serve_task task)
-{
-	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
-	       task == CAIRN_TASK_ATTACH;
-}
 
 /* Takes the first job that can run off the queue. There is one connection to the store, so a second query at the same time would only block
  * a thread. The caller holds the lock. */
@@ -510,7 +511,7 @@ static void *run(void *context)
 			pthread_mutex_unlock(&work.serve->lock);
 		}
 		pthread_mutex_lock(&work.lock);
-		work.slow -= is_slow(job.task);
+		work.slow -= asks_process(job.task);
 		if (job.task == CAIRN_TASK_QUERY) { /* the next one may run now */
 			work.queries--;
 			work.querying = false;
@@ -538,10 +539,10 @@ bool cairn_serve_work_add(struct cairn_exchange *exchange, struct cairn_serve_pr
 	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
 	pthread_mutex_lock(&work.lock);
 	/* Jobs that wait for a process must leave threads to others. */
-	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most) &&
+	bool room = work.count < jobs_most && !(asks_process(task) && work.slow >= slow_most) &&
 		    !(task == CAIRN_TASK_QUERY && work.queries >= queries_most);
 	if (room) {
-		work.slow += is_slow(task);
+		work.slow += asks_process(task);
 		work.queries += task == CAIRN_TASK_QUERY;
 		work.jobs[(work.first + work.count++) % jobs_most] = job;
 		pthread_cond_signal(&work.more);

@@ -76,6 +76,28 @@ test("a page of a child asks for the child, and a tree says which dumps it is of
 	assert.deepEqual([bytes.length, at, base], [2, 17, 5]);
 });
 
+test("the token is taken out of the address, and is there after a reload", async () => {
+	const kept = new Map(), asked = [];
+	context.sessionStorage = {getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value)};
+	context.fetch = async (url, {headers}) => {
+		asked.push(headers.get("Authorization"));
+		return {ok: true, status: 200, json: async () => 1};
+	};
+	const server = new LiveServer(""), again = () => new LiveServer("");
+	assert.equal(server.takeToken("#token=one&tab=bill"), "#tab=bill");
+	await server.json("api/processes");
+	const reloaded = again();
+	assert.equal(reloaded.takeToken("#tab=bill"), "#tab=bill");
+	await reloaded.json("api/processes");
+	reloaded.takeToken("#token=two");
+	await again().json("api/processes");
+	delete context.sessionStorage;
+	const without = again();
+	assert.equal(without.takeToken("#token=three"), "");
+	await without.json("api/processes");
+	assert.deepEqual(asked, ["Bearer one", "Bearer one", "Bearer two", "Bearer three"]);
+});
+
 test("a page that is open for days keeps a bounded history, the newest in full", () => {
 	const history = new LiveHistory();
 	for (let second = 0; second < 200000; second++)
