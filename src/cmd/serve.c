@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/condition.h"
 #include "base/descriptor.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
@@ -35,17 +36,19 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT,
 	 AT(every), 0},
-	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, 1d of a store, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
+	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, 1d of a store, all dumps of a folder)", CAIRN_OPTION_TEXT,
+	 AT(keep), 0},
 	{0, "keep-memory", "SIZE",
-	 "keep dumps in at most this much memory per process (default: 256M); all of a store together (default: 512M)",
-	 CAIRN_OPTION_SIZE, AT(memory), 0},
+	 "keep dumps in at most this much memory per process (default: 256M); all of a store together (default: 512M)", CAIRN_OPTION_SIZE,
+	 AT(memory), 0},
 	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
 	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE",
 	 CAIRN_OPTION_TEXT, AT(store), 0},
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
-	{0, "token", "TOKEN", "ask for this token (default: $CAIRN_PAGE_TOKEN; without it, none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "token", "TOKEN", "ask for this token (default: $CAIRN_PAGE_TOKEN; without it, none on loopback, a random one elsewhere)",
+	 CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "source-path", "FOLDERS",
 	 "folders to search for source files, separated by colons (default: the current folder, for processes of this user)",
 	 CAIRN_OPTION_TEXT, AT(source_path), 0},
@@ -180,7 +183,8 @@ static bool choose_token(struct cairn_error *error)
 	if (given) {
 		if (!*given || strlen(given) >= sizeof serve.token ||
 		    given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-")])
-			return cairn_fail_usage(error, "--token and CAIRN_PAGE_TOKEN take up to %zu letters, digits and . _ ~ -", sizeof serve.token - 1);
+			return cairn_fail_usage(error, "--token and CAIRN_PAGE_TOKEN take up to %zu letters, digits and . _ ~ -",
+						sizeof serve.token - 1);
 		snprintf(serve.token, sizeof serve.token, "%s", given);
 		return true;
 	}
@@ -231,13 +235,28 @@ static bool spawn(void *(*run)(void *), void *context, struct cairn_error *error
 	return true;
 }
 
+/* The key of the target NAME. Long names may differ at their ends only, so one that is cut ends with a hash of all of it. */
+static void make_key(char key[CAIRN_SERVE_KEY], const char *name)
+{
+	size_t length = 0;
+	for (const char *at = name; *at && length + 1 < CAIRN_SERVE_KEY; at++)
+		key[length++] = strchr("<>&\"'\\ ", *at) || (unsigned char)*at <= ' ' ? '_' : *at;
+	key[length] = 0;
+	if (name[length]) {
+		enum { hash_length = 1 + 16 };
+		struct cairn_sha256 sum;
+		char digits[CAIRN_SHA256_DIGITS + 1];
+		cairn_sha256_begin(&sum);
+		cairn_sha256_add(&sum, cairn_bytes_of(name));
+		cairn_sha256_hex(&sum, digits);
+		snprintf(key + length - hash_length, hash_length + 1, "-%.16s", digits);
+	}
+}
+
 static bool follow(const char *name, bool service, struct cairn_error *error)
 {
 	char key[CAIRN_SERVE_KEY];
-	size_t length = 0;
-	for (const char *at = name; *at && length + 1 < sizeof key; at++)
-		key[length++] = strchr("<>&\"'\\ ", *at) || (unsigned char)*at <= ' ' ? '_' : *at;
-	key[length] = 0;
+	make_key(key, name);
 	pthread_mutex_lock(&serve.lock);
 	struct cairn_serve_process *process = cairn_serve_process_new(&serve, key);
 	if (process) {

@@ -697,6 +697,16 @@ holds 'the metrics go on too' wait_for 20 moves
 kill -INT $server
 wait $server
 
+# Long names that differ at their ends only. Nobody answers there, which does not matter.
+long=http://127.0.0.1:$(cat clock.port)/$(printf 'x%.0s' {1..100})
+serve --every 1s "${long}1" "${long}2"
+get /api/processes | python3 -c 'import json, sys; print(*sorted(p["process"] for p in json.load(sys.stdin)["processes"]))' >keys
+is "$(tr ' ' '\n' <keys | uniq | wc -l) $(tr ' ' '\n' <keys | awk 'length($0) > 95' | wc -l)" '2 0' 'targets with long names have keys of their own'
+for key in $(cat keys); do is "$(get "/api/series?process=$key" | field process)" "$key" 'by which each can be asked for'; done
+is "$(get /metrics | grep '^cairn_serve_ended' | sed 's/ [^ ]*$//' | sort | uniq -d | wc -l)" 0 'no series of the metrics is there twice'
+kill -INT $server
+wait $server
+
 # The browser is opened, where that is asked for.
 mkdir tools
 printf '#!/bin/sh\nprintf "%%s\\n" "$1" >%s/opened\n' "$scratch" >tools/xdg-open

@@ -13,7 +13,8 @@
 
 static bool is_kept(const char *variable)
 {
-	static const char *const dropped[] = {"LD_PRELOAD=", "LD_AUDIT=", "CAIRN_CONF=", "CAIRN_CONFIG=", "CAIRN_REPORT=", "CAIRN_PAGE_TOKEN="};
+	static const char *const dropped[] = {
+		"LD_PRELOAD=", "LD_AUDIT=", "CAIRN_CONF=", "CAIRN_CONFIG=", "CAIRN_REPORT=", "CAIRN_PAGE_TOKEN="};
 	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
 		if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
 			return false;
