@@ -216,6 +216,17 @@ bool cairn_unpack_fits(struct cairn_bytes input, size_t most)
 	return out.counted <= most;
 }
 
+size_t cairn_unpack_head(struct cairn_bytes input, char *head, size_t size)
+{
+	struct output out = {.bytes = cairn_buffer(size + 1), .limit = size};
+	unpack(input, &out);
+	size_t length = out.bytes.length < size ? out.bytes.length : size;
+	if (length)
+		memcpy(head, out.bytes.data, length);
+	cairn_buffer_free(&out.bytes);
+	return length;
+}
+
 char *cairn_pack_gzip(struct cairn_bytes data, size_t *length)
 {
 	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(6);

@@ -25,6 +25,9 @@ bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, siz
  * the limit. */
 bool cairn_unpack_fits(struct cairn_bytes input, size_t most);
 
+/* The first bytes of INPUT unpacked, at most SIZE of them, into HEAD. Returns how many there are; 0 if none can be read. */
+size_t cairn_unpack_head(struct cairn_bytes input, char *head, size_t size);
+
 /* DATA as one gzip member. Free the result; NULL when memory ran out. */
 char *cairn_pack_gzip(struct cairn_bytes data, size_t *length);
 

@@ -39,38 +39,92 @@ static struct cairn_bytes mapped_program(struct cairn_bytes dump)
 	return (struct cairn_bytes){"", 0};
 }
 
-/* Finds out of which programs the dumps are. */
-static void find_programs(struct cairn_dump_files *list)
+/* What a dump says of itself. The texts borrow from it, and are empty if it does not say. */
+struct origin {
+	int64_t time_ns;
+	struct cairn_bytes program, started; /* as in struct cairn_dump_file */
+};
+
+static struct origin read_origin(struct cairn_bytes dump, enum cairn_format format)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		struct cairn_file file;
-		struct cairn_trailer trailer = {0};
-		const char *path = list->items[i].path;
-		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path) ||
-		    !cairn_file_map(&file, path, NULL))
-			continue;
-		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
-		struct cairn_bytes name = cairn_path_base(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
-		struct cairn_bytes started = cairn_path_program(trailer.command);
-		if (trailer.service.length > 0) /* what it calls itself */
-			name = started = trailer.service;
-		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
-		list->items[i].started = cairn_bytes_of(cairn_arena_text(&list->arena, started));
-		cairn_file_close(&file);
+	struct origin origin = {0};
+	struct cairn_trailer trailer;
+	if (format == CAIRN_FORMAT_PPROF) {
+		cairn_pprof_origin(dump, &origin.time_ns, &origin.program);
+		origin.program = cairn_path_base(origin.program);
+		return origin;
 	}
+	bool known = cairn_trailer_read(dump, &trailer) && trailer.executable.length > 0;
+	origin.time_ns = trailer.time_ns;
+	origin.program = cairn_path_base(cairn_text_trim(known ? trailer.executable : mapped_program(dump)));
+	origin.started = cairn_path_program(trailer.command);
+	if (trailer.service.length > 0) /* what it calls itself */
+		origin.program = origin.started = trailer.service;
+	return origin;
+}
+
+enum { head_bytes = 4096 };
+
+/* The format of STORED, if necessary decompressed. */
+static enum cairn_format sniff_inside(struct cairn_bytes stored)
+{
+	char head[head_bytes];
+	if (cairn_unpack_sniff(stored) != CAIRN_PACKED_NOT)
+		stored = (struct cairn_bytes){head, cairn_unpack_head(stored, head, sizeof head)};
+	return cairn_profile_sniff((struct cairn_bytes){stored.data, stored.length < head_bytes ? stored.length : head_bytes});
+}
+
+/* Makes PLAIN what STORED is once decompressed: either STORED itself or DATA, which the caller frees in either case. */
+static bool unpack(struct cairn_bytes stored, struct cairn_bytes *plain, char **data, struct cairn_error *error)
+{
+	bool cut;
+	*data = NULL;
+	*plain = stored;
+	if (cairn_unpack_sniff(stored) == CAIRN_PACKED_NOT)
+		return true;
+	if (!cairn_unpack(stored, data, &plain->length, &cut, error))
+		return false;
+	plain->data = *data;
+	return true;
+}
+
+/* Whether PATH is not that of a file. */
+static bool is_elsewhere(const char *path)
+{
+	return strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path);
+}
+
+/* Takes from the dump when it was taken and of which program it is. A compressed file that contains no profile is not decompressed for
+ * it. */
+static void examine(struct cairn_dump_files *list, struct cairn_dump_file *item)
+{
+	struct cairn_file file;
+	struct cairn_bytes dump;
+	char *data = NULL;
+	if (item->program.data || is_elsewhere(item->path) || !cairn_file_map(&file, item->path, NULL))
+		return;
+	struct origin origin = {0};
+	enum cairn_format format = sniff_inside(file.bytes);
+	bool packed = cairn_unpack_sniff(file.bytes) != CAIRN_PACKED_NOT;
+	if ((!packed || cairn_format_is_certain(format)) && unpack(file.bytes, &dump, &data, NULL))
+		origin = read_origin(dump, format);
+	if (origin.time_ns > 0)
+		item->time_ns = origin.time_ns;
+	item->program = cairn_bytes_of(cairn_arena_text(&list->arena, origin.program));
+	item->started = cairn_bytes_of(cairn_arena_text(&list->arena, origin.started));
+	free(data);
+	cairn_file_close(&file);
+}
+
+static void examine_all(struct cairn_dump_files *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		examine(list, &list->items[i]);
 }
 
 int64_t cairn_files_date(const char *path, int64_t modified_ns)
 {
-	struct cairn_file file;
-	struct cairn_trailer trailer = {0};
 	struct tm date;
-	if (cairn_file_map(&file, path, NULL)) {
-		cairn_trailer_read(file.bytes, &trailer);
-		cairn_file_close(&file);
-	}
-	if (trailer.time_ns > 0)
-		return trailer.time_ns;
 	return cairn_dump_name_date(path, &date) ? (int64_t)mktime(&date) * CAIRN_SECOND_NS : modified_ns;
 }
 
@@ -89,18 +143,18 @@ struct left_out {
 	size_t damaged;    /* are named like dumps */
 };
 
-/* Whether the file begins like a profile. Folded text must be named explicitly: too much else looks like it. Counts in LEFT_OUT what
- * looks like a profile but is none. */
+/* Whether the file begins like a profile. Folded text must be named explicitly. Counts in LEFT_OUT what looks like a profile but is
+ * none. */
 static bool is_dump(const char *path, struct left_out *left_out)
 {
-	char head[4096];
+	char head[head_bytes];
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	left_out->unreadable += descriptor < 0 && errno == EACCES;
 	ssize_t length = descriptor >= 0 ? read(descriptor, head, sizeof head) : -1;
 	if (descriptor >= 0)
 		close(descriptor);
 	enum cairn_format format = length > 0 ? cairn_profile_sniff((struct cairn_bytes){head, (size_t)length}) : CAIRN_FORMAT_UNKNOWN;
-	bool dump = format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
+	bool dump = cairn_format_is_certain(format);
 	left_out->damaged += !dump && length >= 0 && cairn_bytes_end_with(cairn_bytes_of(path), ".heap");
 	return dump;
 }
@@ -149,7 +203,7 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 static bool add_name(struct cairn_dump_files *list, const char *name, struct cairn_error *error)
 {
 	struct stat status;
-	if (strcmp(name, "-") == 0 || cairn_store_is(name) || cairn_target_is(name)) {
+	if (is_elsewhere(name)) {
 		add_file(list, name, 0);
 		return true;
 	}
@@ -219,7 +273,7 @@ bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, s
 	if (!name)
 		return true;
 	struct cairn_bytes wanted = cairn_bytes_of(name);
-	find_programs(list);
+	examine_all(list);
 	list_services(list, services, sizeof services);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct cairn_dump_file *file = &list->items[i];
@@ -287,7 +341,7 @@ bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, st
 		if (!add_name(list, names[i], error))
 			return false;
 	if (list->count > 1) /* a single one is what was meant */
-		find_programs(list);
+		examine_all(list);
 	return true;
 }
 
@@ -303,14 +357,11 @@ bool cairn_files_text(const char *path, struct cairn_buffer *out, struct cairn_e
 	struct cairn_file file;
 	if (!cairn_file_read(&file, path, error))
 		return false;
-	char *data = NULL;
-	size_t length;
-	bool cut, packed = cairn_unpack_sniff(file.bytes) != CAIRN_PACKED_NOT;
-	bool good = !packed || cairn_unpack(file.bytes, &data, &length, &cut, error);
-	if (good && packed)
-		cairn_buffer_append(out, data, length);
-	else if (good)
-		cairn_buffer_append(out, file.bytes.data, file.bytes.length);
+	struct cairn_bytes plain;
+	char *data;
+	bool good = unpack(file.bytes, &plain, &data, error);
+	if (good)
+		cairn_buffer_append(out, plain.data, plain.length);
 	free(data);
 	cairn_file_close(&file);
 	return good;

@@ -10,7 +10,7 @@
 
 struct cairn_dump_file {
 	const char *path; /* "-" is standard input; a PID, socket or URL a live process */
-	int64_t time_ns; /* when it was taken, as the dump or its name records it, else when the file was changed; see cairn_files_date */
+	int64_t time_ns; /* when it was taken: as the dump records it, else cairn_files_date; always the latter in a list of one */
 	struct cairn_dump_name name;
 	bool named; /* NAME is filled: the file has a name as jemalloc gives its dumps */
 	struct cairn_bytes prefix;  /* of its name, without folders; empty if it is named otherwise */
@@ -34,7 +34,7 @@ bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, st
  * if NAME is NULL. If there are none, fails with a message that lists the services. */
 bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, struct cairn_error *error);
 
-/* When the dump at PATH was taken, in nanoseconds since 1970: from its trailer, else from its name, else MODIFIED_NS. */
+/* When a dump at PATH that does not record it was taken, in nanoseconds since 1970: from its name, else MODIFIED_NS. */
 int64_t cairn_files_date(const char *path, int64_t modified_ns);
 
 /* The newest dump of a list that is not empty. If there are several, a note says which it is and which services there are and, if they

@@ -178,6 +178,7 @@ static void draw_all(struct gallery *gallery)
 		show_progress(gallery, i);
 		picture->drawn = cairn_source_read(&profiles[at], picture->path, &source, &error);
 		if (picture->drawn) {
+			picture->time_ns = profiles[at].time_ns;
 			cairn_source_name(&profiles[at], &source);
 			tell(gallery, "", NULL, picture, picture->name);
 			picture->drawn = draw(gallery, &profiles[at], picture->name, picture, &error);
@@ -284,8 +285,7 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 	gallery->pictures = cairn_arena_zero(&gallery->arena, files->count, sizeof *gallery->pictures);
 	for (size_t i = 0; i < files->count; i++)
 		gallery->pictures[i] = (struct picture){.path = files->items[i].path,
-							.name = name_of(&gallery->arena, files->items[i].path),
-							.time_ns = files->items[i].time_ns};
+							.name = name_of(&gallery->arena, files->items[i].path)};
 }
 
 /* Makes DIR/flamegraphs and everything in it from FILES. Returns the exit code. */

@@ -35,7 +35,7 @@ static bool is_profile(const char *path)
 		return false;
 	enum cairn_format format = cairn_profile_sniff(file.bytes);
 	cairn_file_close(&file);
-	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_EMPTY && format != CAIRN_FORMAT_FOLDED;
+	return cairn_format_is_certain(format);
 }
 
 /* jeprof announces each file it uses, the last profile first. */

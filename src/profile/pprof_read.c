@@ -477,3 +477,22 @@ bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, stru
 	free(pprof.frames);
 	return good;
 }
+
+void cairn_pprof_origin(struct cairn_bytes data, int64_t *time_ns, struct cairn_bytes *program)
+{
+	uint64_t mapping[PPROF_MAPPING_FILE + 1] = {0}, string = 0;
+	size_t mappings = 0;
+	struct cairn_protobuf_field field;
+	*time_ns = 0;
+	*program = (struct cairn_bytes){"", 0};
+	for (struct cairn_cursor in = cairn_cursor(data); cairn_protobuf_next(&in, &field);) {
+		if (field.id == PPROF_TIME_NANOS && field.wire == CAIRN_WIRE_VARINT)
+			*time_ns = (int64_t)field.number;
+		else if (field.id == PPROF_MAPPING && field.wire == CAIRN_WIRE_BYTES && mappings++ == 0)
+			read_numbers(field.bytes, mapping, PPROF_MAPPING_FILE + 1);
+	}
+	for (struct cairn_cursor in = cairn_cursor(data); mappings && cairn_protobuf_next(&in, &field);)
+		if (field.id == PPROF_STRING_TABLE && field.wire == CAIRN_WIRE_BYTES && string++ == mapping[PPROF_MAPPING_FILE])
+			*program = field.bytes;
+	cairn_path_take_deleted(program);
+}

@@ -26,6 +26,12 @@ enum cairn_format {
 /* The format of INPUT, which its first few kilobytes reveal. */
 enum cairn_format cairn_profile_sniff(struct cairn_bytes input);
 
+/* Whether FORMAT is certain enough to take an unnamed file for a profile. Folded text is not: too much else looks like it. */
+static inline bool cairn_format_is_certain(enum cairn_format format)
+{
+	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_EMPTY && format != CAIRN_FORMAT_FOLDED;
+}
+
 struct cairn_read_options {
 	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack. Their sum
 	 * is the same. */
@@ -83,6 +89,10 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
+
+/* When the pprof profile DATA was taken and the path of its program, without reading the rest; 0 and empty if it does not say. PROGRAM
+ * borrows from DATA. */
+void cairn_pprof_origin(struct cairn_bytes data, int64_t *time_ns, struct cairn_bytes *program);
 
 /* Reads TEXT, return addresses separated by spaces, leaf first, up to the end of a line. They become the last DEPTH locations in the stack
  * room of PROFILE, for a sample to be added. Returns false if one of them is not a number. */

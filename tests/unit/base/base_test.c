@@ -364,6 +364,13 @@ static void test_unpack(void)
 		   memcmp(plain, text.data, length) == 0, "half of it gives half of it");
 	free(plain);
 	ok(!cairn_unpack((struct cairn_bytes){"\x1f\x8b\x08", 3}, &plain, &length, &cut, &error), "nothing gives an error");
+	char head[1000], *small = cairn_pack_gzip((struct cairn_bytes){text.data, 10}, &length);
+	ok(cairn_unpack_head((struct cairn_bytes){packed, packed_length}, head, sizeof head) == sizeof head &&
+		   memcmp(head, text.data, sizeof head) == 0, "the head of it");
+	ok(cairn_unpack_head((struct cairn_bytes){small, length}, head, sizeof head) == 10 && memcmp(head, text.data, 10) == 0,
+	   "all of what is shorter than a head");
+	ok(cairn_unpack_head((struct cairn_bytes){"\x1f\x8b\x08", 3}, head, sizeof head) == 0, "and of nothing, nothing");
+	free(small);
 	free(packed);
 	cairn_buffer_free(&text);
 }

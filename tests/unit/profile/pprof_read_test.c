@@ -164,6 +164,35 @@ static void test_order(void)
 	cairn_buffer_free(&input);
 }
 
+static void check_origin(struct cairn_buffer *input, int64_t time_ns, const char *path, const char *name)
+{
+	int64_t found_ns;
+	struct cairn_bytes found;
+	cairn_pprof_origin(cairn_buffer_bytes(input), &found_ns, &found);
+	ok(found_ns == time_ns && cairn_bytes_equal(found, cairn_bytes_of(path)), "the origin alone: %s", name);
+	input->length = 0;
+}
+
+static void test_origin(void)
+{
+	struct cairn_buffer input = cairn_buffer(1 << 16);
+	strings(&input), head(&input), tables(&input), samples(&input);
+	message(&input, PPROF_MAPPING, 1, 2, 2, 0x600000, 3, 0x700000, 5, file);
+	check_origin(&input, 1700000000000000000, "/bin/service", "strings first, and a second mapping");
+	samples(&input), tables(&input), head(&input), strings(&input);
+	check_origin(&input, 1700000000000000000, "/bin/service", "strings last");
+	samples(&input), strings(&input);
+	check_origin(&input, 0, "", "neither time nor mapping");
+	message(&input, PPROF_MAPPING, 1, 1, 5, UINT64_MAX);
+	strings(&input);
+	check_origin(&input, 0, "", "a name outside the string table");
+	head(&input), tables(&input), strings(&input);
+	input.length -= 3;
+	check_origin(&input, 1700000000000000000, "/bin/service", "truncated");
+	check_origin(&input, 0, "", "nothing");
+	cairn_buffer_free(&input);
+}
+
 static void test_broken(void)
 {
 	struct cairn_buffer input = cairn_buffer(1 << 16);
@@ -256,6 +285,7 @@ static void test_units(void)
 int main(void)
 {
 	test_order();
+	test_origin();
 	test_broken();
 	test_units();
 	cairn_profile_free(&profile);
