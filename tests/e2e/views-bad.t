@@ -51,6 +51,20 @@ bad 1 "the filters leave no stack*" top --thread main --focus draw --all-frames 
 bad 1 "--focus 'malloc' matches only frames of the allocator*--all-frames keeps them" top --thread main --focus malloc "$scratch/threads"
 bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
 bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
+# Cairn's engine counts what was allocated by call path only; jemalloc by thread as well, and its advice is for its own dumps.
+printf '%s\n' heap_v2/1 '  t*: 1: 100 [3: 300]' '  t1: 1: 100 [0: 0] worker' '@ 0x1002' '  t*: 1: 100 [3: 300]' '  t1: 1: 100 [0: 0]' '' MAPPED_LIBRARIES: '' \
+	'# cairn section samples 1' '# cairn live 0 100 0 1 1 5000000 0' '# cairn peak 0 2 2 200' >"$scratch/engine"
+printf '%s\n' heap_v2/1 '  t*: 2: 200 [9: 900]' '  t1: 1: 100 [3: 300] main' '  t2: 1: 100 [6: 600] worker' '@ 0x1002' '  t*: 2: 200 [9: 900]' \
+	'  t1: 1: 100 [3: 300]' '  t2: 1: 100 [6: 600]' '' MAPPED_LIBRARIES: >"$scratch/accum"
+for words in '--thread worker' '--older 1s' --peak --slack; do
+	bad 2 "Cairn's engine knows alloc_space by call path only: neither --thread, *" top --alloc $words "$scratch/engine"
+	bad 2 "Cairn's engine knows alloc_objects by call path only: *" traces --alloc-objects $words --base "$scratch/engine" "$scratch/engine"
+done
+bad 2 "--tagfocus 'age=.': Cairn's engine knows allocations by call path only*" top --alloc --tagfocus age=. "$scratch/engine"
+is "$("$cairn" tags --alloc "$scratch/engine" | grep -o '^[a-z]*: .*B (')" 'bytes: 300 B (' 'tags of what Cairn'\''s engine counted: neither threads nor ages'
+like "$("$cairn" top --alloc --thread worker "$scratch/accum")" '*allocated memory: 600 B in total*' 'jemalloc knows what a thread allocated'
+"$cairn" export --format pprof -o "$scratch/live.pb" $dump
+bad 2 "the profile has no alloc_space; it has inuse_objects, inuse_space" top --alloc "$scratch/live.pb"
 bad 2 "--normalize needs --base" top --normalize $now
 bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now
 bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now $now $now
