@@ -23,7 +23,7 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 	struct cairn_shape shape = cairn_view_shape(setup, 0, 0, 0);
 	struct cairn_disasm disasm;
 	struct cairn_find_options find = cairn_source_find(&setup->source);
-	bool good = cairn_disasm_make(&disasm, view, setup->pattern, &find, error) &&
+	bool good = cairn_disasm_make(&disasm, view, setup->pattern, true, &find, error) &&
 		    (json ? cairn_disasm_json(&disasm, view, json, error) : cairn_disasm_text(&disasm, view, &shape, out, error));
 	cairn_disasm_free(&disasm);
 	return good;

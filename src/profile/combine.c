@@ -262,6 +262,7 @@ static void take_facts(struct cairn_combine *combine, const struct cairn_profile
 	struct cairn_profile *sum = combine->sum;
 	sum->kind = part->kind;
 	sum->format = part->format;
+	sum->allocated = part->allocated;
 	sum->period = part->period;
 	sum->unsampling = part->unsampling;
 	sum->mixed_periods = part->mixed_periods;

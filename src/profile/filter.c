@@ -36,6 +36,14 @@ static bool no_such_thread(const struct cairn_profile *profile, const char *thre
 	return false;
 }
 
+/* Drops the values that are known by call path only, and so are 0 in all samples of a thread. TOTALS are those of the whole profile. */
+static void drop_paths_only(struct cairn_profile *profile, const double *totals)
+{
+	for (uint32_t v = profile->value_count; v-- > 0;)
+		if (v != profile->default_value && totals[v] != 0 && cairn_profile_total(profile, v) == 0)
+			cairn_profile_drop_value(profile, v);
+}
+
 bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, struct cairn_error *error)
 {
 	uint32_t wanted = cairn_strings_find(&profile->strings, cairn_bytes_of(thread));
@@ -45,8 +53,13 @@ bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, stru
 		set_matches[i] = set_has_thread(profile, &profile->label_sets[i], wanted);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		any |= keep[i] = set_matches[profile->samples[i].labels];
+	double totals[CAIRN_VALUES_MAX];
+	for (uint32_t v = 0; v < profile->value_count; v++)
+		totals[v] = cairn_profile_total(profile, v);
 	if (any)
 		cairn_profile_keep_samples(profile, keep);
+	if (any && profile->allocated == CAIRN_ALLOCATED_BY_PATH)
+		drop_paths_only(profile, totals);
 	free(set_matches);
 	free(keep);
 	return any || no_such_thread(profile, thread, error);

@@ -6,7 +6,8 @@
 #include "profile/profile.h"
 
 /* Keeps the samples of one thread, given by the number that jemalloc assigned or by name. If no sample is from that thread, fails with a
- * message that lists the threads. The profile must have been read with split_threads. */
+ * message that lists the threads. Values that are known by call path only are dropped. The profile must have been read with
+ * split_threads. */
 bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, struct cairn_error *error);
 
 /* Removes samples with no value other than 0, and then locations that no stack uses. Call it before symbolizing, and not on a profile with

@@ -694,6 +694,7 @@ static void read_sections(struct parser *in, struct cairn_bytes maps, const stru
 	if (!section.length)
 		return;
 	profile->format = "heap_v2 of Cairn's sampler";
+	profile->allocated = CAIRN_ALLOCATED_BY_PATH;
 	read_live(in, section, trailer);
 	read_peak(in, section, options->at_peak);
 	read_mapped(in, section, options->mapped_kinds);
@@ -780,6 +781,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (options->at_peak || options->mapped_kinds)
 		options->split_threads = options->split_ages = options->split_sizes = false;
 	profile->format = "jemalloc heap_v2";
+	profile->allocated = CAIRN_ALLOCATED_ACCUM;
 	profile->kind = CAIRN_PROFILE_HEAP;
 	if (!read_header(&in, &text, error))
 		return false;

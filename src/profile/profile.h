@@ -29,6 +29,13 @@ enum cairn_profile_kind {
 	CAIRN_PROFILE_OTHER, /* folded text, or a pprof of something else */
 };
 
+/* What a heap profile tells of everything that was allocated, freed or not. */
+enum cairn_allocated {
+	CAIRN_ALLOCATED_ANY,     /* what its values say */
+	CAIRN_ALLOCATED_ACCUM,   /* jemalloc's profiler: nothing without prof_accum:true */
+	CAIRN_ALLOCATED_BY_PATH, /* Cairn's engine: call paths only; samples with a thread or an age have none of it */
+};
+
 /* Both are strings, as pprof names them: "inuse_space" in "bytes". */
 struct cairn_value_type {
 	uint32_t type;
@@ -106,6 +113,7 @@ struct cairn_profile {
 	struct cairn_strings strings;
 	enum cairn_profile_kind kind;
 	const char *format; /* the format that was read, for messages: "jemalloc heap_v2"; a literal */
+	enum cairn_allocated allocated;
 
 	struct cairn_value_type value_types[CAIRN_VALUES_MAX];
 	uint32_t value_count;

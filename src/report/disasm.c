@@ -139,8 +139,22 @@ static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
 	free(groups);
 }
 
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
-		       struct cairn_error *error)
+/* Whether PATTERN matches the function at ENTRY's location or, if INLINED is not NULL, one inlined into it, which is stored there. */
+static bool match_entry(struct cairn_view *view, const struct cairn_entry *entry, const struct cairn_pattern *pattern, uint32_t *inlined)
+{
+	const struct cairn_location *location = &view->profile->locations[entry->location];
+	if (cairn_view_match(view, entry->function, pattern))
+		return true;
+	for (uint32_t f = 0; inlined && f + 1 < location->frame_count; f++) {
+		*inlined = view->profile->frames[location->first_frame + f].function;
+		if (cairn_view_match(view, *inlined, pattern))
+			return true;
+	}
+	return false;
+}
+
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, bool inlined,
+		       const struct cairn_find_options *find, struct cairn_error *error)
 {
 	*disasm = (struct cairn_disasm){0};
 	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
@@ -160,14 +174,15 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 		const struct cairn_entry *entry = &view->entries[row->entry];
 		struct cairn_disasm_routine routine = {.entry = row->entry};
 		uint64_t address;
-		if (!cairn_view_match(view, entry->function, pattern))
+		uint32_t matched_inlined = CAIRN_NONE;
+		if (!match_entry(view, entry, pattern, inlined ? &matched_inlined : NULL))
 			continue;
 		matched = true;
 		if (!find_place(disasm, &search, entry, &address, &routine))
 			continue;
 		disasm->routines[disasm->place_count] = routine;
 		disasm->places[disasm->place_count] =
-			(struct cairn_disasm_place){address, *row, (uint32_t)disasm->place_count};
+			(struct cairn_disasm_place){address, *row, (uint32_t)disasm->place_count, matched_inlined};
 		disasm->place_count++;
 	}
 	join_routines(disasm, view);
@@ -254,6 +269,38 @@ static const char *routine_name(struct cairn_view *view, const struct cairn_disa
 	return cairn_view_function(view, view->entries[routine->entry].function);
 }
 
+/* The next function, from *PLACE of ROUTINE on, that matched and was inlined into it; each once. NULL after the last. */
+static const char *next_inlined(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_disasm_routine *routine,
+				size_t *place)
+{
+	const struct cairn_disasm_place *places = disasm->places + routine->first;
+	while (*place < routine->count) {
+		uint32_t function = places[(*place)++].inlined;
+		bool known = function == CAIRN_NONE;
+		for (size_t i = 0; i + 1 < *place && !known; i++)
+			known = places[i].inlined == function;
+		if (!known)
+			return cairn_view_function(view, function);
+	}
+	return NULL;
+}
+
+static void title_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_disasm_routine *routine,
+		       struct cairn_buffer *out)
+{
+	size_t place = 0;
+	const char *name = next_inlined(disasm, view, routine, &place), *separator = name ? ", in " : " in ";
+	while (name) {
+		cairn_utf8_show(out, cairn_bytes_of(name));
+		name = next_inlined(disasm, view, routine, &place);
+		cairn_buffer_text(out, name ? ", " : ", inlined into ");
+	}
+	cairn_utf8_show(out, cairn_bytes_of(routine_name(view, routine)));
+	cairn_buffer_text(out, separator);
+	cairn_utf8_show(out, cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
+	cairn_buffer_byte(out, '\n');
+}
+
 struct text_context {
 	const struct cairn_view *view;
 	const struct cairn_shape *shape;
@@ -281,10 +328,7 @@ bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
 		cairn_buffer_format(out, "%sROUTINE ======================== ", r ? "\n" : "");
-		cairn_utf8_show(out, cairn_bytes_of(routine_name(view, routine)));
-		cairn_buffer_text(out, " in ");
-		cairn_utf8_show(out, cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
-		cairn_buffer_byte(out, '\n');
+		title_text(disasm, view, routine, out);
 		cairn_top_row_code(&routine->row, view, shape, false, out);
 		cairn_buffer_format(out, "(Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, view->whole));
 		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
@@ -317,6 +361,11 @@ bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *vie
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
 		cairn_json_text(json, "module", cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
+		cairn_json_open(json, "inlined", '[');
+		const char *name;
+		for (size_t place = 0; (name = next_inlined(disasm, view, routine, &place));)
+			cairn_json_text(json, NULL, cairn_bytes_of(name));
+		cairn_json_close(json, ']');
 		cairn_top_row_json(&routine->row, view, json);
 		cairn_json_open(json, "instructions", '[');
 		good = cairn_disasm_each(disasm, routine, instruction_json, &(struct json_context){view, json}, error);

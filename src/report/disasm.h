@@ -1,7 +1,7 @@
 /* disasm.h - machine code with the memory allocated at each instruction, disassembled by objdump.
  *
  * A routine is the symbol that covers a matching address, in the module's file or one of its debug files; an address without a symbol
- * cannot be shown, because the start of its function is unknown.
+ * cannot be shown, because the start of its function is unknown. A function that was inlined is shown in the routines that contain it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_DISASM_H
 #define CAIRN_REPORT_DISASM_H
@@ -16,6 +16,7 @@ struct cairn_disasm {
 		uint64_t address; /* link-time, inside the instruction */
 		struct cairn_top_row row;
 		uint32_t routine;
+		uint32_t inlined; /* the function inlined there that matched; CAIRN_NONE if the routine's own did */
 	} *places; /* grouped by routine, sorted by address */
 	size_t place_count;
 	struct cairn_disasm_routine {
@@ -32,9 +33,10 @@ struct cairn_disasm {
 };
 
 /* Finds the routines whose name, short or full, matches the expression WANTED in VIEW, which must be by addresses and without inlined
- * functions; FIND says where their files may be. Fails with a message if there is none, or if none can be found in its file. */
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
-		       struct cairn_error *error);
+ * functions; with INLINED, also those into which a matching function was inlined, with only its places. FIND says where their files may
+ * be. Fails with a message if there is none, or if none can be found in its file. */
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, bool inlined,
+		       const struct cairn_find_options *find, struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
 
 struct cairn_disasm_instruction {

@@ -168,10 +168,24 @@ static void mark_roots(struct cairn_view *view, struct matcher *from)
 			view->slots[slot].root = match_frame(from, location, slot);
 }
 
+/* A filter by label. */
+struct tags {
+	struct cairn_label_filter *filter; /* NULL when the option is not given */
+	bool matched; /* there was any match */
+	bool labels;  /* of a label that says something about the value */
+};
+
+static bool match_tags(struct tags *tags, const struct cairn_view *view, size_t sample)
+{
+	bool matches = tags->filter && cairn_label_filter_match(tags->filter, view, sample);
+	tags->matched |= matches;
+	tags->labels |= matches && !cairn_view_is_unlabelled(view, sample);
+	return matches;
+}
+
 struct filters {
 	struct matcher focus, ignore, hide, show, show_from, exclude, retain;
-	struct cairn_label_filter *tag_focus, *tag_ignore;
-	bool tag_focus_matched;
+	struct tags tag_focus, tag_ignore;
 };
 
 static void keep_samples(struct cairn_view *view, struct filters *filters)
@@ -183,9 +197,9 @@ static void keep_samples(struct cairn_view *view, struct filters *filters)
 		size_t depth = 1;
 		if (frames)
 			cairn_view_stack(view, i, &depth);
-		bool tagged = !filters->tag_focus || cairn_label_filter_match(filters->tag_focus, view, i);
-		filters->tag_focus_matched |= tagged;
-		if (depth > 0 && tagged && !(filters->tag_ignore && cairn_label_filter_match(filters->tag_ignore, view, i)))
+		bool wanted = match_tags(&filters->tag_focus, view, i) || !filters->tag_focus.filter;
+		bool unwanted = match_tags(&filters->tag_ignore, view, i);
+		if (depth > 0 && wanted && !unwanted)
 			view->samples[kept++] = view->samples[i];
 	}
 	view->sample_count = kept;
@@ -202,9 +216,9 @@ static bool start(struct filters *filters, const struct cairn_view *view, struct
 	    !matcher_start(&filters->exclude, view, "exclude", options->exclude, error) ||
 	    !matcher_start(&filters->retain, view, "retain", options->retain, error))
 		return false;
-	if (options->tag_focus && !(filters->tag_focus = cairn_label_filter_compile(options->tag_focus, error)))
+	if (options->tag_focus && !(filters->tag_focus.filter = cairn_label_filter_compile(options->tag_focus, error)))
 		return cairn_fail_within(error, "--tagfocus: ");
-	if (options->tag_ignore && !(filters->tag_ignore = cairn_label_filter_compile(options->tag_ignore, error)))
+	if (options->tag_ignore && !(filters->tag_ignore.filter = cairn_label_filter_compile(options->tag_ignore, error)))
 		return cairn_fail_within(error, "--tagignore: ");
 	return true;
 }
@@ -218,8 +232,8 @@ static void end(struct filters *filters)
 	matcher_end(&filters->show_from);
 	matcher_end(&filters->exclude);
 	matcher_end(&filters->retain);
-	cairn_label_filter_free(filters->tag_focus);
-	cairn_label_filter_free(filters->tag_ignore);
+	cairn_label_filter_free(filters->tag_focus.filter);
+	cairn_label_filter_free(filters->tag_ignore.filter);
 }
 
 static bool explain_nothing(const struct cairn_view *view, const struct filters *filters, struct cairn_error *error)
@@ -242,9 +256,16 @@ static bool explain_nothing(const struct cairn_view *view, const struct filters 
 	if (filters->focus.cut)
 		return cairn_fail(error, "--focus '%s' matches only frames of the allocator, which are removed; --all-frames keeps them",
 				  options->focus);
-	if (filters->tag_focus && !filters->tag_focus_matched)
+	if (filters->tag_focus.filter && !filters->tag_focus.matched)
 		return cairn_fail(error, "--tagfocus '%s' matches no label of the profile; 'cairn tags' lists them", options->tag_focus);
 	return cairn_fail(error, "the filters leave no stack; remove one of them");
+}
+
+/* Fails if the labels that a filter matches say nothing about the value: the filter would keep none of it, or all. */
+static bool check_tags(const struct tags *tags, const char *option, const char *text, struct cairn_error *error)
+{
+	return !tags->matched || tags->labels ||
+	       cairn_fail_usage(error, "--%s '%s': Cairn's engine knows allocations by call path only, not by thread or age", option, text);
 }
 
 bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error)
@@ -258,7 +279,9 @@ bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error)
 		drop_frames(view, &filters.hide, &filters.show, match_frame);
 		mark_roots(view, &filters.show_from);
 		keep_samples(view, &filters);
-		good = view->sample_count > 0 || before == 0 || explain_nothing(view, &filters, error);
+		good = check_tags(&filters.tag_focus, "tagfocus", view->options.filter.tag_focus, error) &&
+		       check_tags(&filters.tag_ignore, "tagignore", view->options.filter.tag_ignore, error) &&
+		       (view->sample_count > 0 || before == 0 || explain_nothing(view, &filters, error));
 	}
 	end(&filters);
 	return good;

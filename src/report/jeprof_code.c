@@ -159,7 +159,8 @@ static void write_instruction(void *context, const struct cairn_disasm_instructi
 bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_disasm disasm;
-	bool good = cairn_disasm_make(&disasm, &jeprof->view, wanted, &jeprof->find, error) || cairn_fail_within(error, "--disasm: ");
+	bool good =
+		cairn_disasm_make(&disasm, &jeprof->view, wanted, false, &jeprof->find, error) || cairn_fail_within(error, "--disasm: ");
 	double total = 0;
 	for (size_t i = 0; i < jeprof->view.sample_count; i++)
 		total += cairn_view_value(&jeprof->view, i);

@@ -53,7 +53,7 @@ static void open_assembly(struct assembly *assembly, const struct cairn_view *li
 	options.no_inlines = true;
 	*assembly = (struct assembly){0};
 	assembly->there = cairn_view_make(&assembly->view, lines->profile, &options, &error) &&
-			  cairn_disasm_make(&assembly->disasm, &assembly->view, wanted, find, &error);
+			  cairn_disasm_make(&assembly->disasm, &assembly->view, wanted, false, find, &error);
 }
 
 static void close_assembly(struct assembly *assembly)

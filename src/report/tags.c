@@ -132,6 +132,8 @@ static void gather(struct tags *tags, struct cairn_view *view, const struct cair
 	*tags = (struct tags){0};
 	for (size_t i = 0; i < view->sample_count; i++) {
 		struct cairn_view_label label;
+		if (cairn_view_is_unlabelled(view, i))
+			continue;
 		struct cairn_spread spread = view->options.errors ? cairn_view_spread(view, i) : (struct cairn_spread){0};
 		for (size_t l = 0; cairn_view_label(view, i, l, &label); l++)
 			add_label(tags, &label, cairn_view_value(view, i), spread);

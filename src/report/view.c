@@ -28,9 +28,15 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	*value = cairn_profile_find_value(profile, wanted);
 	if (*value != CAIRN_NONE)
 		return true;
-	if (cairn_value_is_allocated(cairn_value_kind(cairn_bytes_of(wanted))) && profile->kind == CAIRN_PROFILE_HEAP)
+	bool allocated = cairn_value_is_allocated(cairn_value_kind(cairn_bytes_of(wanted)));
+	if (allocated && profile->allocated == CAIRN_ALLOCATED_ACCUM)
 		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF",
 				  wanted);
+	if (allocated && profile->allocated == CAIRN_ALLOCATED_BY_PATH)
+		return cairn_fail_usage(error,
+					"Cairn's engine knows %s by call path only: neither --thread, --older, --younger, --peak, --slack, "
+					"--fragmentation nor --mappings goes with it",
+					wanted);
 	struct cairn_buffer known = cairn_buffer(200);
 	for (uint32_t i = 0; i < profile->value_count; i++)
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", cairn_profile_string(profile, profile->value_types[i].type));
@@ -256,6 +262,8 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	view->partner = cairn_profile_partner(profile, view->value);
 	view->objects = cairn_view_in_bytes(view) ? view->partner : CAIRN_NONE;
 	view->knows_errors = cairn_profile_knows_errors(profile, view->value);
+	view->by_path = profile->allocated == CAIRN_ALLOCATED_BY_PATH &&
+			cairn_value_is_allocated(cairn_profile_value_kind(profile, view->value));
 	view->turnover = cairn_profile_turnover(profile, view->value);
 	name_locations(view);
 	take_samples(view);

@@ -67,6 +67,7 @@ struct cairn_view {
 	uint32_t value;   /* which value of each sample is shown */
 	uint32_t objects; /* the value that counts the corresponding objects; CAIRN_NONE if there is none */
 	uint32_t partner; /* objects for bytes and bytes for objects; CAIRN_NONE if there is none */
+	bool by_path; /* the value is known by call path only: it is 0 in samples with a thread or an age */
 	bool knows_errors; /* the errors of values are known; they are 0 if everything was recorded */
 	struct cairn_turnover turnover; /* with a base: what appeared or disappeared since */
 	uint32_t *samples; /* the profile's samples that the filters kept */
@@ -133,6 +134,12 @@ static inline double cairn_view_base(const struct cairn_view *view, size_t sampl
 {
 	assert(sample < view->sample_count);
 	return cairn_profile_base(view->profile, view->samples[sample], view->value);
+}
+
+/* Whether the labels of SAMPLE say nothing about the value, which is known by call path only and counted in another sample. */
+static inline bool cairn_view_is_unlabelled(const struct cairn_view *view, size_t sample)
+{
+	return view->by_path && cairn_view_value(view, sample) == 0 && cairn_view_base(view, sample) == 0;
 }
 
 /* The sampling error of the value, and of its base if there is one; zero if unknown. */

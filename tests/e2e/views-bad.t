@@ -51,6 +51,20 @@ bad 1 "the filters leave no stack*" top --thread main --focus draw --all-frames 
 bad 1 "--focus 'malloc' matches only frames of the allocator*--all-frames keeps them" top --thread main --focus malloc "$scratch/threads"
 bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
 bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
+# Cairn's engine counts what was allocated by call path only; jemalloc by thread as well, and its advice is for its own dumps.
+printf '%s\n' heap_v2/1 '  t*: 1: 100 [3: 300]' '  t1: 1: 100 [0: 0] worker' '@ 0x1002' '  t*: 1: 100 [3: 300]' '  t1: 1: 100 [0: 0]' '' MAPPED_LIBRARIES: '' \
+	'# cairn section samples 1' '# cairn live 0 100 0 1 1 5000000 0' '# cairn peak 0 2 2 200' >"$scratch/engine"
+printf '%s\n' heap_v2/1 '  t*: 2: 200 [9: 900]' '  t1: 1: 100 [3: 300] main' '  t2: 1: 100 [6: 600] worker' '@ 0x1002' '  t*: 2: 200 [9: 900]' \
+	'  t1: 1: 100 [3: 300]' '  t2: 1: 100 [6: 600]' '' MAPPED_LIBRARIES: >"$scratch/accum"
+for words in '--thread worker' '--older 1s' --peak --slack; do
+	bad 2 "Cairn's engine knows alloc_space by call path only: neither --thread, *" top --alloc $words "$scratch/engine"
+	bad 2 "Cairn's engine knows alloc_objects by call path only: *" traces --alloc-objects $words --base "$scratch/engine" "$scratch/engine"
+done
+bad 2 "--tagfocus 'age=.': Cairn's engine knows allocations by call path only*" top --alloc --tagfocus age=. "$scratch/engine"
+is "$("$cairn" tags --alloc "$scratch/engine" 2>/dev/null | grep -o '^[a-z]*: .*B (')" 'bytes: 300 B (' 'tags of what Cairn'\''s engine counted: neither threads nor ages'
+like "$("$cairn" top --alloc --thread worker "$scratch/accum" 2>/dev/null)" '*allocated memory: 600 B in total*' 'jemalloc knows what a thread allocated'
+"$cairn" export --format pprof -q -o "$scratch/live.pb" $dump
+bad 2 "the profile has no alloc_space; it has inuse_objects, inuse_space" top --alloc "$scratch/live.pb"
 bad 2 "--normalize needs --base" top --normalize $now
 bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now
 bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now $now $now
@@ -157,6 +171,28 @@ DUMP
 is $? 0 'disasm of a program that is there'
 like "$(grep -E '^ +131072 +131072 +[0-9a-f]+: ' "$scratch/out")" '*call*malloc*' 'the value stands beside the call that allocated'
 is "$(grep -cE '^ +\. +\. ' "$scratch/out" | awk '{print ($1 > 3)}')" 1 'and the other instructions have none'
+# A function that was inlined is found, in the one that contains it.
+cat >"$scratch/inlined.c" <<'C'
+#include <stdlib.h>
+void *kept[2];
+static inline __attribute__((always_inline)) void grow(int at) { kept[at] = malloc(64); }
+__attribute__((noinline)) void keep(void)
+{
+	grow(0);
+	kept[1] = malloc(32);
+}
+int main(void) { keep(); }
+C
+cc -g -O1 -fno-optimize-sibling-calls -o "$scratch/inlined" "$scratch/inlined.c"
+returns=($(objdump -d --no-show-raw-insn "$scratch/inlined" | awk '/<keep>:/ {on = 1} /^$/ {on = 0} found {sub(":", "", $1); print "0x" $1; found = 0} on && /(call|bl) .*malloc/ {found = 1}'))
+printf '%s\n' heap_v2/1 '  t*: 3: 128 [0: 0]' "@ $(printf '0x%x' $((0x10000000 + returns[0])))" '  t*: 1: 64 [0: 0]' \
+	"@ $(printf '0x%x' $((0x10000000 + returns[1])))" '  t*: 2: 64 [0: 0]' '' MAPPED_LIBRARIES: \
+	"10000000-10001000 r--p 00000000 00:00 1 $scratch/inlined" "10001000-10002000 r-xp 00001000 00:00 1 $scratch/inlined" >"$scratch/inlined.heap"
+"$cairn" disasm '^grow$' --bytes "$scratch/inlined.heap" >"$scratch/out" 2>&1
+like "$(cat "$scratch/out")" "*ROUTINE =* grow, inlined into keep, in $scratch/inlined"$'\n''* 64 *64 (Self, Total)*' 'an inlined function, with what it allocated'
+is "$(grep -cE '^ +[0-9]+ +[0-9]+ +[0-9a-f]+: ' "$scratch/out")" 1 'beside its own call'
+like "$("$cairn" disasm keep --bytes "$scratch/inlined.heap")" "*ROUTINE =* keep in $scratch/inlined"$'\n''* 128 *128 (Self, Total)*' 'the function that contains it has all'
+like "$("$cairn" disasm --json grow "$scratch/inlined.heap")" '*"name":"keep",*"inlined":\["grow"\],*' 'JSON has both names'
 like "$("$cairn" list cache_put --source-path "$scratch" "$scratch/shop.heap" 2>&1)" "*newer than the program*64 \* 1024*" 'a source that changed since is shown with a note'
 PATH=/nonexistent "$cairn" disasm cache_put "$scratch/shop.heap" >/dev/null 2>"$scratch/err"
 like "$(tail -n 1 "$scratch/err")" '*objdump*binutils*' 'without objdump: which package has it'

@@ -123,6 +123,33 @@ static void test_modules(void)
 	fixture_free(&fixture);
 }
 
+/* Cairn's sampler counts what was allocated by call path only: a filter by thread would keep none of it, or all. */
+static void test_by_path(void)
+{
+	static const char dump[] = "heap_v2/1\n@ 0x10\n t*: 1: 100 [3: 300]\n t1: 1: 100 [0: 0]\n@ 0x20\n t*: 0: 0 [2: 5000]\n\n"
+				   "MAPPED_LIBRARIES:\n\n# cairn section samples 1\n# cairn live 0 100 0 1 1 5000000 0\n";
+	static const char jemalloc[] = "heap_v2/1\n@ 0x10\n t*: 2: 200 [9: 900]\n t1: 1: 100 [3: 300]\n t2: 1: 100 [6: 600]\n";
+	struct fixture fixture;
+	ok(fixture_make(&fixture, dump, &(struct cairn_view_options){.filter.tag_focus = "thread_id=1"}), "live memory of a thread");
+	is_near(fixture.view.shown, 100, 1e-9, "is what it is");
+	fixture_free(&fixture);
+	ok(!fixture_make(&fixture, dump, &(struct cairn_view_options){.alloc = true, .filter.tag_focus = "thread_id=1"}) &&
+		   strstr(fixture.error.text, "--tagfocus 'thread_id=1'") && strstr(fixture.error.text, "by call path only"),
+	   "what a thread allocated is not known");
+	fixture_free(&fixture);
+	ok(!fixture_make(&fixture, dump, &(struct cairn_view_options){.alloc = true, .filter.tag_ignore = "thread_id=1"}) &&
+		   strstr(fixture.error.text, "--tagignore 'thread_id=1'"),
+	   "nor what the others did");
+	fixture_free(&fixture);
+	ok(fixture_make(&fixture, dump, &(struct cairn_view_options){.alloc = true, .filter.tag_focus = "bytes=1K:"}), "sizes are known");
+	is_near(fixture.view.shown, 5000, 1e-9, "by call path");
+	fixture_free(&fixture);
+	ok(fixture_make(&fixture, jemalloc, &(struct cairn_view_options){.alloc = true, .filter.tag_focus = "thread_id=2"}),
+	   "jemalloc knows what a thread allocated");
+	is_near(fixture.view.shown, 600, 1e-9, "and how much");
+	fixture_free(&fixture);
+}
+
 int main(void)
 {
 	test_each();
@@ -131,5 +158,6 @@ int main(void)
 	test_cut();
 	test_totals();
 	test_modules();
+	test_by_path();
 	return tap_done();
 }
