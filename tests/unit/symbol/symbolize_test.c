@@ -134,10 +134,11 @@ static void test_ticker(void)
 	cairn_ticker_stop(&ticker);
 	ok(seen.done == 10 && seen.total == 10, "and at the end that it is done");
 	is_text(seen.what, "/bin/slow", "and what it was at");
+	int told = seen.calls;
 	cairn_ticker_start(&ticker, 10, NULL, NULL);
 	cairn_ticker_add(&ticker, 1);
 	cairn_ticker_stop(&ticker);
-	ok(true, "nobody has to listen");
+	is_int(seen.calls, told, "nobody has to listen, and who listened before is told no more");
 }
 
 int main(void)
