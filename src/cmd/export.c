@@ -259,6 +259,17 @@ static void prepare_pprof(void *values)
 	prepare(values);
 }
 
+/* Costs belong to lines, and cannot be negative. */
+static void prepare_callgrind(void *values)
+{
+	struct options *options = values;
+	struct cairn_view_options *view = &options->setup.view;
+	view->drop_negative = true;
+	if (view->granularity == CAIRN_BY_FUNCTION)
+		view->granularity = CAIRN_BY_LINE;
+	prepare(values);
+}
+
 static void prepare_export(void *values)
 {
 	const struct options *options = values;
@@ -266,6 +277,8 @@ static void prepare_export(void *values)
 	const struct format *format = choose_format(options, &error);
 	if (format && format->write_profile == write_pprof)
 		prepare_pprof(values);
+	else if (format && format->write_view == cairn_callgrind_write)
+		prepare_callgrind(values);
 	else
 		prepare(values);
 }

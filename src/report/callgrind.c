@@ -1,4 +1,4 @@
-/* callgrind.c - the writer of the format, and a view in it, from the call graph.
+/* callgrind.c - the writer of the format, and a view in it, from the call graph of its lines.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/callgrind.h"
 
@@ -73,21 +73,81 @@ void cairn_callgrind_call(struct cairn_callgrind *callgrind, struct cairn_callgr
 
 /* A view. */
 
-static double not_negative(double value)
+/* The line of a function that a node of the graph stands for. */
+struct place {
+	uint32_t file;     /* string of the profile */
+	uint32_t name;     /* of the function, in `names` */
+	uint32_t function; /* both of them: functions are numbered by their largest line */
+	uint32_t line;
+	double own; /* its own cost, a whole number */
+};
+
+struct lines {
+	struct cairn_view *view;
+	struct cairn_graph graph;
+	struct cairn_strings names;
+	struct place *places; /* of the nodes */
+	uint32_t *order;      /* nodes by function and line */
+};
+
+static struct place place_of(struct lines *lines, uint32_t id, struct cairn_map *functions)
 {
-	return value > 0 ? value : 0;
+	struct cairn_view *view = lines->view;
+	const struct cairn_entry *entry = &view->entries[id];
+	bool named = entry->function != CAIRN_NONE, by_line = view->options.granularity == CAIRN_BY_LINE;
+	struct place place = {
+		.file = named ? view->profile->functions[entry->function].file : 0,
+		.name = named && by_line ? cairn_strings_add_text(&lines->names, cairn_view_function(view, entry->function))
+					 : cairn_strings_add(&lines->names, cairn_view_name(view, id)),
+		.line = view->options.granularity == CAIRN_BY_FILE ? 0 : entry->line,
+	};
+	uint32_t *function = cairn_map_at(functions, (uint64_t)place.file << 32 | place.name);
+	if (*function == CAIRN_NONE)
+		*function = (uint32_t)functions->count - 1;
+	place.function = *function;
+	return place;
 }
 
-static struct cairn_callgrind_name file_of(const struct cairn_view *view, uint32_t entry)
+static int compare_nodes(const void *a, const void *b, void *context)
 {
-	uint32_t function = view->entries[entry].function;
-	uint32_t file = function == CAIRN_NONE ? 0 : view->profile->functions[function].file;
-	return (struct cairn_callgrind_name){file, cairn_strings_bytes(&view->profile->strings, file)};
+	const struct place *places = context, *left = &places[*(const uint32_t *)a], *right = &places[*(const uint32_t *)b];
+	if (left->function != right->function)
+		return left->function < right->function ? -1 : 1;
+	return left->line < right->line ? -1 : left->line > right->line;
 }
 
-static struct cairn_callgrind_name function_of(const struct cairn_view *view, uint32_t entry)
+static void lines_make(struct lines *lines, struct cairn_view *view)
 {
-	return (struct cairn_callgrind_name){entry, cairn_view_name(view, entry)};
+	struct cairn_map functions = {0};
+	*lines = (struct lines){.view = view};
+	cairn_graph_make(&lines->graph, view, &(struct cairn_shape){0});
+	size_t count = lines->graph.count;
+	lines->places = cairn_array_new(count + 1, sizeof *lines->places);
+	lines->order = cairn_array_new(count + 1, sizeof *lines->order);
+	for (uint32_t n = 0; n < count; n++) {
+		lines->places[n] = place_of(lines, lines->graph.nodes[n].entry, &functions);
+		lines->order[n] = n;
+	}
+	qsort_r(lines->order, count, sizeof *lines->order, compare_nodes, lines->places);
+	cairn_map_free(&functions);
+}
+
+static void lines_free(struct lines *lines)
+{
+	free(lines->places);
+	free(lines->order);
+	cairn_strings_free(&lines->names);
+	cairn_graph_free(&lines->graph);
+}
+
+static struct cairn_callgrind_name file_of(const struct lines *lines, const struct place *place)
+{
+	return (struct cairn_callgrind_name){place->file, cairn_strings_bytes(&lines->view->profile->strings, place->file)};
+}
+
+static struct cairn_callgrind_name function_of(const struct lines *lines, const struct place *place)
+{
+	return (struct cairn_callgrind_name){place->name, cairn_strings_bytes(&lines->names, place->name)};
 }
 
 static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
@@ -103,47 +163,53 @@ static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
 	cairn_buffer_text(out, type.length ? "\n" : "value\n");
 }
 
-/* Fills in the own cost of each node, in whole numbers. Returns their sum, which is that of the estimates. */
-static double own_costs(const struct cairn_graph *graph, double *costs)
+/* Fills in the own cost of each line, in whole numbers. Returns their sum, which is that of the estimates. */
+static double own_costs(struct lines *lines)
 {
 	double sum = 0, rest = 0;
-	for (size_t n = 0; n < graph->count; n++) {
-		costs[n] = (double)cairn_whole_carry(not_negative(graph->nodes[n].flat), &rest);
-		sum += costs[n];
+	for (size_t i = 0; i < lines->graph.count; i++) {
+		uint32_t node = lines->order[i];
+		lines->places[node].own = (double)cairn_whole_carry(lines->graph.nodes[node].flat, &rest);
+		sum += lines->places[node].own;
 	}
 	return sum;
 }
 
-static void write_node(struct cairn_callgrind *callgrind, const struct cairn_view *view, const struct cairn_graph *graph,
-		       const struct cairn_graph_node *node, double own)
+static void write_line(struct cairn_callgrind *callgrind, const struct lines *lines, uint32_t n)
 {
-	uint32_t line = view->entries[node->entry].line;
-	cairn_buffer_byte(callgrind->out, '\n');
-	cairn_callgrind_function(callgrind, file_of(view, node->entry), function_of(view, node->entry));
-	if (own > 0)
-		cairn_callgrind_cost(callgrind, line, own);
+	const struct cairn_graph *graph = &lines->graph;
+	const struct cairn_graph_node *node = &graph->nodes[n];
+	const struct place *place = &lines->places[n];
+	if (place->own > 0)
+		cairn_callgrind_cost(callgrind, place->line, place->own);
 	for (uint32_t e = 0; e < node->out_count; e++) {
 		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + e]];
-		uint32_t callee = graph->nodes[edge->to].entry;
-		cairn_callgrind_call(callgrind, file_of(view, callee), function_of(view, callee), view->entries[callee].line, 1, line,
-				     round(not_negative(edge->value)));
+		const struct place *callee = &lines->places[edge->to];
+		if (edge->to == n)
+			continue; /* recursion in one line: the calls of that line have all of it already */
+		cairn_callgrind_call(callgrind, file_of(lines, callee), function_of(lines, callee), callee->line, 1, place->line,
+				     round(edge->value));
 	}
 }
 
 void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out)
 {
-	struct cairn_graph graph;
+	struct lines lines;
 	struct cairn_callgrind callgrind;
-	cairn_graph_make(&graph, view, &(struct cairn_shape){0});
+	lines_make(&lines, view);
 	write_head(view, out);
-	double *costs = cairn_array_new(graph.count + 1, sizeof *costs);
-	long long total = cairn_whole(own_costs(&graph, costs));
+	long long total = cairn_whole(own_costs(&lines));
 	cairn_buffer_format(out, "summary: %lld\n", total);
-	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, view->entry_count); /* including the empty string */
-	for (size_t n = 0; n < graph.count; n++)
-		write_node(&callgrind, view, &graph, &graph.nodes[n], costs[n]);
+	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, lines.names.count + 1); /* including the empty string */
+	for (size_t i = 0; i < lines.graph.count; i++) {
+		const struct place *place = &lines.places[lines.order[i]];
+		if (i == 0 || place->function != lines.places[lines.order[i - 1]].function) {
+			cairn_buffer_byte(out, '\n');
+			cairn_callgrind_function(&callgrind, file_of(&lines, place), function_of(&lines, place));
+		}
+		write_line(&callgrind, &lines, lines.order[i]);
+	}
 	cairn_buffer_format(out, "\ntotals: %lld\n", total);
 	cairn_callgrind_close(&callgrind);
-	free(costs);
-	cairn_graph_free(&graph);
+	lines_free(&lines);
 }

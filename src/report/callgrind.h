@@ -9,7 +9,8 @@
 
 #include "report/view.h"
 
-/* One event, the value that is shown. Stacks that shrank cannot be represented and are left out. */
+/* One event, the value that is shown. VIEW is by lines, which become those of their functions, unless each entry is to be a function of its
+ * own. It must leave out stacks that shrank (drop_negative), which cannot be represented. */
 void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out);
 
 /* The writer itself. */

@@ -52,6 +52,52 @@ is "$(sed -n 's/^totals: //p' "$scratch/parts.callgrind")" 187 'for callgrind'
 is "$("$cairn" export --format speedscope --objects "$scratch/parts.heap" 2>/dev/null | python3 -c 'import json, sys
 p = json.load(sys.stdin); print(round(sum(p["profiles"][p["activeProfileIndex"]]["weights"])))')" 187 'and for speedscope'
 is "$("$cairn" jeprof --collapsed --inuse_objects "$scratch/parts.heap" 2>/dev/null | sum)" 100 'only the jeprof of old cuts each of them'
+# Costs of a function are on the lines that have them, and calls on the lines that make them.
+cat >"$scratch/lines.py" <<'P'
+"""lines.py FILE UNIT: the own costs and calls in Callgrind's format of functions that have names, in KiB, with the lines of both ends."""
+import re, sys
+names, function, callee, at, sums = {}, None, None, 0, {}
+def name(text, kind):
+    number, text = re.match(r"(\(\d+\))? ?(.*)", text).groups()
+    return names.setdefault((kind, number), text) if number else text
+def line(text):
+    return at if text == "*" else int(text)
+for row in open(sys.argv[1]):
+    key, _, value = row.rstrip("\n").partition("=")
+    if key == "fn": function = name(value, "fn")
+    elif key == "cfn": callee = name(value, "fn")
+    elif key == "calls": end = line(value.split()[-1])
+    elif re.match(r"[-+*0-9]", row):
+        at, cost = line(row.split()[-2]), int(row.split()[-1])
+        if sys.argv[2] == "bytes": cost //= 1024
+        if function and cost and "+0x" not in function + str(callee) and callee != "":
+            place = (function, at) if callee is None else (function, at, callee, end)
+            sums[place] = sums.get(place, 0) + cost
+        callee = None
+for place, cost in sums.items(): print(*place, cost)
+P
+views=tests/fixtures/views
+"$cairn" export --format callgrind $views/now.pb -o "$scratch/now.callgrind"
+python3 "$scratch/lines.py" "$scratch/now.callgrind" bytes | sort >"$scratch/lines"
+is "$(grep -E '^(handle|main) ' "$scratch/lines")" 'handle 27 json_value 13 62
+handle 27 json_value 15 106
+handle 28 cache_put 21 3328
+main 38 session_open 33 64
+main 40 handle 27 168
+main 40 handle 28 3328
+main 40 log_line 61 3' 'callgrind: calls are on their lines'
+is "$(sed -n 's/^fn=\(([0-9]*) \)*//p' "$scratch/now.callgrind" | sort | uniq -d)" '' 'and each function is written once'
+if command -v go >/dev/null; then
+	go tool pprof -callgrind -output "$scratch/go.callgrind" $views/now.pb 2>/dev/null
+	is "$(cat "$scratch/lines")" "$(python3 "$scratch/lines.py" "$scratch/go.callgrind" KiB | sort)" 'as in go tool pprof -callgrind'
+else
+	skip 'go tool pprof -callgrind' 'no go here'
+fi
+# What shrank is left out stack by stack, before lines are added up.
+printf 'a;c 5\nb;c 9\n' >"$scratch/old.folded"
+printf 'a;c 8\nb;c 2\n' >"$scratch/new.folded"
+"$cairn" export --format callgrind --base "$scratch/old.folded" "$scratch/new.folded" -o "$scratch/change.callgrind"
+is "$(sed -n '/^fn=/,$p' "$scratch/change.callgrind" | grep -E '^(fn|cfn|[0-9]|totals)')" $'fn=c\n0 3\nfn=a\ncfn=c\n0 3\ntotals: 3' 'callgrind: only stacks that grew'
 "$cairn" export --format nosuch "$dump" 2>"$scratch/error"
 like "$? $(cat "$scratch/error")" "2 *--format takes pprof, speedscope,*not 'nosuch'*" 'a format that is none is a clear error'
 printf 'a;b 5\n' >"$scratch/folded"

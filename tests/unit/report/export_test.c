@@ -90,6 +90,8 @@ static void test_views(void)
 	like_text(out.data, "\"name\":\"samples (shrunk)\",\"unit\":\"none\",\"startValue\":0,\"endValue\":3,", "and what shrank");
 	like_text(out.data, "\"weights\":[5,2]", "with weights");
 	out.length = 0;
+	cairn_view_free(&view);
+	cairn_view_make(&view, &profile, &(struct cairn_view_options){.granularity = CAIRN_BY_LINE, .drop_negative = true}, &error);
 	cairn_callgrind_write(&view, &out);
 	like_text(terminated(&out), "events: samples\nsummary: 7\n", "callgrind: the event and its sum");
 	like_text(out.data, "calls=1 0\n0 7\n", "and calls with all that is below them, each stack once");
