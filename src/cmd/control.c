@@ -285,7 +285,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return cairn_say_usage("--for takes up to 1h, --frequency 1 to 10000");
-	if (!cairn_suffix_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("cpu", options->output, cairn_pprof_suffixes, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))

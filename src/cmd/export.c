@@ -140,31 +140,32 @@ static void write_folded(struct cairn_view *view, struct cairn_buffer *out)
 	cairn_collapsed_text(view, CAIRN_COLLAPSED_VALUE, out);
 }
 
+#define SUFFIXES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /* A format represents either the view, or the profile with all its values and whole stacks. */
 static const struct format {
 	const char *name;
-	const char *suffixes[4]; /* of output files that ask for it by their name */
+	const char *const *suffixes; /* of output files that ask for it by their name */
 	bool binary;
 	void (*write_view)(struct cairn_view *view, struct cairn_buffer *out);
 	bool (*write_profile)(const struct options *options, const struct cairn_profile *profile,
 			      struct cairn_buffer *out, struct cairn_error *error);
 } formats[] = {
-	{"pprof", {".pb.gz", ".pb", ".pprof"}, true, NULL, write_pprof},
-	{"speedscope", {".speedscope.json", ".json"}, false, cairn_speedscope_write, NULL},
-	{"callgrind", {".callgrind", "callgrind.out"}, false, cairn_callgrind_write, NULL},
-	{"gperftools", {".gperftools", ".prof"}, false, NULL, write_gperftools},
-	{"symbolized", {".symbolized", ".raw"}, false, NULL, write_symbolized},
-	{"folded", {".folded", ".collapsed", ".collapse"}, false, write_folded, NULL},
+	{"pprof", cairn_pprof_suffixes, true, NULL, write_pprof},
+	{"speedscope", SUFFIXES(".speedscope.json", ".json"), false, cairn_speedscope_write, NULL},
+	{"callgrind", SUFFIXES(".callgrind", "callgrind.out"), false, cairn_callgrind_write, NULL},
+	{"gperftools", SUFFIXES(".gperftools", ".prof"), false, NULL, write_gperftools},
+	{"symbolized", SUFFIXES(".symbolized", ".raw"), false, NULL, write_symbolized},
+	{"folded", SUFFIXES(".folded", ".collapsed", ".collapse"), false, write_folded, NULL},
 };
 
 enum { format_count = sizeof formats / sizeof *formats };
 
 static const struct format *format_by_ending(const char *path)
 {
-	for (int i = 0; path && i < format_count; i++)
-		for (int e = 0; e < 4 && formats[i].suffixes[e]; e++)
-			if (cairn_bytes_end_with(cairn_bytes_of(path), formats[i].suffixes[e]))
-				return &formats[i];
+	for (int i = 0; i < format_count; i++)
+		if (cairn_suffix_is_one(path, formats[i].suffixes))
+			return &formats[i];
 	return NULL;
 }
 
@@ -244,7 +245,7 @@ static void prepare(void *values)
 {
 	struct options *options = values;
 	options->setup.source.split_threads |= options->threads;
-	options->plain |= options->setup.output && cairn_bytes_end_with(cairn_bytes_of(options->setup.output), ".pb");
+	options->plain |= cairn_pprof_is_plain(options->setup.output);
 	struct cairn_option_list *base = &options->setup.source.base;
 	if (options->since && base->count < CAIRN_OPTION_LIST_MAX)
 		base->items[base->count++] = options->since;
@@ -374,5 +375,5 @@ const struct cairn_command cairn_command_pprof = {
 	.options_size = sizeof(struct options),
 	.view =
 		&(const struct cairn_view_command){
-			.bare = true, .suffixes = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
+			.bare = true, .suffixes = cairn_pprof_suffixes, .prepare = prepare_pprof, .show = show_pprof},
 };

@@ -279,7 +279,7 @@ static int run(const void *values, int count, char **operands)
 	char path[path_size], prefix[path_size], profile_prefix[path_size];
 	if (count == 0)
 		return cairn_say_usage("missing COMMAND: cairn run [options] -- COMMAND...");
-	if (!cairn_suffix_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
+	if (!cairn_suffix_check("run", options.output, cairn_pprof_suffixes, &error))
 		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";

@@ -47,6 +47,23 @@ rm -f script.heap
 out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&1)
 is "$out" "" "-q prints no summary"
 is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"
+# format FILE: of its content, whatever its name is
+format() {
+	local packing=
+	if gzip -qt "$1" 2>/dev/null; then packing=gzip; fi
+	"$cairn" top --json "$1" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["format"].split()[0], sys.argv[1])' "$packing"
+}
+for expected in "one.heap heap_v2 " "one.heap.gz heap_v2 gzip" "one.gz heap_v2 gzip" "one.pb.gz pprof gzip" "one.pb pprof " "one.pprof pprof gzip"; do
+	read -r name _ <<<"$expected"
+	"$cairn" run -q --period 16K -o $name -- "$scratch/short" >/dev/null 2>&1
+	is "$name $(format $name) $(holder $name)" "$expected main" "$name is in the format of its name"
+done
+if command -v go >/dev/null; then
+	like "$(go tool pprof -top one.pb.gz 2>&1)" "*main*" "go tool pprof reads it"
+else
+	skip "go tool pprof reads it" "no go here"
+fi
+rm -f one.*
 mkdir folder
 "$cairn" run -q --period 16K -o folder -- "$scratch/short" >/dev/null 2>&1
 is "$(left)$(holder folder/cairn.short.*.heap)" main "-o may be a folder, as that of cairn dump"
@@ -119,17 +136,26 @@ like "$(tail -n 5 "$scratch/err")" "*was killed by signal 9 (Killed)*live at ??:
 [ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
 ok $? "and leaves the profile of that"
 rm -f cairn.*
-"$cairn" run --period 64K -- "$scratch/ends" peak 60 "$scratch/given" 2>"$scratch/err" &
-runner=$!
-children+=($runner)
-wait_for 120 has_snapshot 50
-touch "$scratch/given"
-wait $runner
+# run_peak OPTION...: a run that holds 60 MiB until a profile of that was taken, and then gives them back
+run_peak() {
+	rm -f "$scratch/given"
+	"$cairn" run --period 64K "$@" -- "$scratch/ends" peak 60 "$scratch/given" 2>"$scratch/err" &
+	runner=$!
+	children+=($runner)
+	wait_for 120 has_snapshot 50
+	touch "$scratch/given"
+	wait $runner
+}
+run_peak
 like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \
 	"what was highest and is gone at the end is shown"
 [ "$(mebibytes cairn.ends.*.peak.heap)" -ge 50 ] && [ "$(mebibytes "$(ls cairn.ends.*.heap | grep -v peak)")" -le 10 ]
 ok $? "and left beside the profile of the end"
 rm -f cairn.*
+mkdir v1.2
+run_peak -o v1.2/high.heap.gz
+is "$(ls v1.2 | tr '\n' ' ')$(format v1.2/high.peak.heap.gz)" "high.heap.gz high.peak.heap.gz heap_v2 gzip" "with -o the name says so before its extension"
+rm -r v1.2
 "$cairn" run -- "$scratch/ends" return 20 2>&1 | head -n 1 >"$scratch/out"
 like "$(cat "$scratch/out")" "*ends (process *" "a reader that goes away early"
 is "$(ls -A "$TMPDIR")" "" "leaves nothing behind"

@@ -9,6 +9,7 @@
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/source.h"
+#include "cmd/suffix.h"
 #include "profile/combine.h"
 #include "profile/pprof_write.h"
 #include "report/top.h"
@@ -26,6 +27,8 @@ enum { path_size = 4096, functions_shown = 3 };
 
 /* Memory is read from time to time, and the live bytes are an estimate: within this factor the end counts as the peak. */
 static const double about_same = 1.1;
+
+static const char gzip_suffix[] = ".gz";
 
 /* The peak gets its own file if it held this many times what the end does. */
 static const double much_higher = 1.25;
@@ -56,15 +59,19 @@ static bool load(const struct cairn_moment *moment, struct cairn_profile *sum, s
 	return any;
 }
 
-/* PATH with TAG before its last ending: run.heap becomes run.peak.heap. */
+static bool is_gzip(const char *path)
+{
+	return cairn_bytes_end_with(cairn_bytes_of(path), gzip_suffix);
+}
+
+/* PATH with TAG before its extension: run.heap becomes run.peak.heap, run.pb.gz becomes run.peak.pb.gz. */
 static void tag_path(const char *path, const char *tag, char *out, size_t size)
 {
-	const char *end = strrchr(path + cairn_path_folder(path), '.');
-	if (!end)
-		end = path + strlen(path);
-	else if (cairn_bytes_end_with(cairn_bytes_of(path), ".pb.gz"))
-		end = path + strlen(path) - 6;
-	snprintf(out, size, "%.*s%s%s", (int)(end - path), path, tag, end);
+	size_t folder = cairn_path_folder(path), length = strlen(path) - (is_gzip(path) ? sizeof gzip_suffix - 1 : 0);
+	const char *dot = length > folder ? memrchr(path + folder, '.', length - folder) : NULL;
+	if (dot)
+		length = (size_t)(dot - path);
+	snprintf(out, size, "%.*s%s%s", (int)length, path, tag, path + length);
 }
 
 /* The names of a profile, both of path_size. */
@@ -83,34 +90,52 @@ static void choose_names(const struct cairn_summary_options *options, const stru
 		tag_path(options->output, tag, names->usual, path_size);
 }
 
-static bool write_profile(const struct cairn_moment *moment, const struct cairn_profile *sum, const char *path, struct cairn_error *error)
+static void make_pprof(const struct cairn_profile *sum, struct cairn_buffer *out)
 {
-	if (moment->count == 1) {
-		struct cairn_file file;
-		char link[64];
-		snprintf(link, sizeof link, "/proc/self/fd/%d", moment->shots[0].descriptor);
-		bool good = cairn_file_read(&file, link, error);
-		if (good) {
-			good = cairn_file_write(path, file.bytes, error);
-			cairn_file_close(&file);
-		}
-		return good;
-	}
-	struct cairn_buffer plain = cairn_buffer(SIZE_MAX), allocator = cairn_buffer(SIZE_MAX);
-	size_t length;
+	struct cairn_buffer allocator = cairn_buffer(SIZE_MAX);
 	struct cairn_allocator known;
 	cairn_allocator_learn(&known, sum);
 	cairn_allocator_regex(&known, &allocator);
 	cairn_buffer_byte(&allocator, '\0');
 	cairn_allocator_free(&known);
 	cairn_pprof_write(sum, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true, .drop_frames = allocator.data},
-			  &plain);
+			  out);
 	cairn_buffer_free(&allocator);
-	char *packed = cairn_pack_gzip(cairn_buffer_bytes(&plain), &length);
+}
+
+static bool write_bytes(const char *path, struct cairn_bytes plain, bool pack, struct cairn_error *error)
+{
+	size_t length;
+	if (!pack)
+		return cairn_file_write(path, plain, error);
+	char *packed = cairn_pack_gzip(plain, &length);
 	if (!packed)
 		cairn_out_of_memory(plain.length);
 	bool good = cairn_file_write(path, (struct cairn_bytes){packed, length}, error);
 	free(packed);
+	return good;
+}
+
+static bool write_dump(const struct cairn_shot *shot, const char *path, struct cairn_error *error)
+{
+	struct cairn_file file;
+	char link[64];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", shot->descriptor);
+	if (!cairn_file_read(&file, link, error))
+		return false;
+	bool good = write_bytes(path, file.bytes, is_gzip(path), error);
+	cairn_file_close(&file);
+	return good;
+}
+
+/* In the format that PATH asks for by its suffix. Only pprof's tells several processes apart. */
+static bool write_profile(const struct cairn_moment *moment, const struct cairn_profile *sum, const char *path, struct cairn_error *error)
+{
+	if (moment->count == 1 && !cairn_suffix_is_one(path, cairn_pprof_suffixes))
+		return write_dump(&moment->shots[0], path, error);
+	struct cairn_buffer plain = cairn_buffer(SIZE_MAX);
+	make_pprof(sum, &plain);
+	bool good = write_bytes(path, cairn_buffer_bytes(&plain), !cairn_pprof_is_plain(path), error);
 	cairn_buffer_free(&plain);
 	return good;
 }

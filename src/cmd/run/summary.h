@@ -14,8 +14,9 @@ struct cairn_summary_options {
 };
 
 /* Writes the profiles of RUN, that of its end and, if it was much higher, that of its peak, and prints on standard error how the run
- * ended, how much memory was live, which functions held it, and where the profiles are. The profile of one process is its dump unchanged;
- * that of several is their sum in pprof's format, with the process of each sample as a label. */
+ * ended, how much memory was live, which functions held it, and where the profiles are. The profile of one process is its dump unchanged,
+ * unless the name asks for pprof's format or gzip; that of several is their sum in pprof's format, with the process of each sample as a
+ * label. */
 void cairn_summary_write(const struct cairn_supervision *run, const struct cairn_summary_options *options);
 
 #endif
