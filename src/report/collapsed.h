@@ -8,7 +8,7 @@
 enum cairn_collapsed_columns {
 	CAIRN_COLLAPSED_VALUE,        /* with a base: the change, with its sign */
 	CAIRN_COLLAPSED_BEFORE_AFTER, /* two numbers, as difffolded.pl has them: the base, and the value now, without fractions */
-	CAIRN_COLLAPSED_CUT,          /* the value without its fraction, as jeprof has it */
+	CAIRN_COLLAPSED_CUT,          /* the value without its fraction, as jeprof and scripts that use it have it */
 };
 
 /* Appends the lines to OUT: whole numbers, whose sum is that of the estimates for CAIRN_COLLAPSED_VALUE. Stacks with the same names are one
