@@ -118,7 +118,7 @@ static bool draw(struct gallery *gallery, const struct cairn_profile *profile, c
 	options.fold_wrappers |= !gallery->as_script;
 	bool good = cairn_view_make(&view, profile, &options, error);
 	if (good) {
-		cairn_collapsed_text(&view, CAIRN_COLLAPSED_CUT, &out);
+		cairn_collapsed_text(&view, gallery->as_script ? CAIRN_COLLAPSED_CUT : CAIRN_COLLAPSED_VALUE, &out);
 		good = write_file(gallery, name, ".collapse", &out, error);
 		out.length = 0;
 		if (picture) {
