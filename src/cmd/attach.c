@@ -1,7 +1,5 @@
 /* attach.c - `cairn attach` and `cairn detach`: an agent for a process that runs already, and its end.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/attach.h"
-#include "agent/host/config.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -11,6 +9,8 @@
 #include "cmd/run/program.h"
 #include "cmd/target.h"
 #include "process/clock.h"
+#include "protocol/attached.h"
+#include "protocol/config.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,13 +1,13 @@
 /* collect.c - `cairn collect`: takes snapshots from many machines and puts them into a store. collect/collector.h has the parts.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/config.h"
-#include "agent/host/listen.h"
 #include "base/condition.h"
 #include "cmd/collect/collector.h"
 #include "cmd/collect/move.h"
 #include "cmd/collect/receive.h"
 #include "cmd/collect/symbols.h"
 #include "cmd/command.h"
+#include "protocol/config.h"
+#include "protocol/listen.h"
 #include "store/store.h"
 
 #include <signal.h>

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/option.h"
 
-#include "agent/host/config.h"
 #include "base/text.h"
+#include "protocol/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* ps.c - `cairn ps`: every process on this machine that has an agent.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/listen.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -8,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "process/tree.h"
+#include "protocol/listen.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
  * For jemalloc's own profiler, its settings are appended to MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads), and with
  * --engine jemalloc a program without jemalloc gets one.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/config.h"
-#include "agent/host/listen.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -13,6 +11,8 @@
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 #include "cmd/suffix.h"
+#include "protocol/config.h"
+#include "protocol/listen.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* serve.c - `cairn serve`: the live page.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/listen.h"
 #include "base/array.h"
 #include "base/condition.h"
 #include "base/descriptor.h"
@@ -14,6 +13,7 @@
 #include "cmd/serve/work.h"
 #include "cmd/service.h"
 #include "process/clock.h"
+#include "protocol/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>

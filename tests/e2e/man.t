@@ -48,7 +48,7 @@ fi
 # cairn(1) explains each key of the agent's configuration and each variable that Cairn reads.
 terms=$(plain "$pages/cairn.1" | awk '/^\.RS/ { print last } { last = $0 }')
 missing=
-keys=$(sed -n 's/^\t\[CAIRN_KEY_[A-Z_]*\] = {"\([a-z_]*\)".*/\1/p' src/agent/host/config.c)
+keys=$(sed -n 's/^\t\[CAIRN_KEY_[A-Z_]*\] = {"\([a-z_]*\)".*/\1/p' src/protocol/config.c)
 [ -n "$keys" ] || missing='no key found in config.c '
 for key in $keys; do
 	grep -qE "(^|[ ,])$key(:|,|\$)" <<<"$terms" || missing+="$key "

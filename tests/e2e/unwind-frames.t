@@ -12,12 +12,12 @@ done
 sysroot=/usr/aarch64-linux-gnu
 if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null && [ -e $sysroot/lib/libc.so.6 ]; then
 	cross() { aarch64-linux-gnu-gcc -O2 -g -std=gnu17 -D_GNU_SOURCE -Isrc -Itests "$@" -pthread -ldl; }
-	holds 'the reader is built for aarch64' cross tests/unwind/frames.c src/agent/unwind/eh_frame.c -o "$scratch/frames"
+	holds 'the reader is built for aarch64' cross tests/unwind/frames.c src/frame/eh_frame.c -o "$scratch/frames"
 	printf '#!/bin/sh\nexec qemu-aarch64 -L %s "%s" "$@"\n' $sysroot "$scratch/frames" >"$scratch/frames-qemu"
 	chmod +x "$scratch/frames-qemu"
 	holds "aarch64 libc: $(python3 tests/unwind/compare-frames.py "$scratch/frames-qemu" $sysroot/lib/libc.so.6 | head -n 1)" \
 		python3 tests/unwind/compare-frames.py "$scratch/frames-qemu" $sysroot/lib/libc.so.6
-	holds 'the unwinder is built for aarch64' cross tests/unit/agent/unwind/unwind_test.c src/agent/unwind/{unwind,stack,code,eh_frame,expression,known,object,rule_cache}.c -o "$scratch/unwind_test"
+	holds 'the unwinder is built for aarch64' cross tests/unit/agent/unwind/unwind_test.c src/agent/unwind/{unwind,stack,code,known,object,rule_cache}.c src/frame/{eh_frame,expression}.c -o "$scratch/unwind_test"
 	qemu-aarch64 -L $sysroot "$scratch/unwind_test" >"$scratch/unwind.tap" 2>&1
 	ok $? "aarch64: $(grep -c ^ok "$scratch/unwind.tap") tests of the unwinder hold"
 	grep -A2 '^not ok' "$scratch/unwind.tap" | sed 's/^/#   /' | head -n 6

@@ -1,6 +1,6 @@
 /* config_fuzz.c - any bytes as the agent's configuration, in both syntaxes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/config.h"
+#include "protocol/config.h"
 
 #include <stdlib.h>
 

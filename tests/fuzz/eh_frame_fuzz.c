@@ -1,8 +1,8 @@
-/* eh_frame_fuzz.c - any bytes as .eh_frame_hdr followed by .eh_frame, and the expressions found there: src/agent/unwind/eh_frame.c and
- * src/agent/unwind/expression.c.
+/* eh_frame_fuzz.c - any bytes as .eh_frame_hdr followed by .eh_frame, and the expressions found there: src/frame/eh_frame.c and
+ * src/frame/expression.c.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/unwind/eh_frame.h"
-#include "agent/unwind/expression.h"
+#include "frame/eh_frame.h"
+#include "frame/expression.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* frames.c - `frames FILE`: for each address (hexadecimal, link-time) on standard input, the unwind rules there as the
  * agent's reader finds them, in the words of readelf --debug-dump=frames-interp: "ADDRESS cfa=rsp+16 rbp=c-16 ra=c-8".
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/unwind/eh_frame.h"
+#include "frame/eh_frame.h"
 
 #include <elf.h>
 #include <fcntl.h>

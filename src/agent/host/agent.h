@@ -7,14 +7,14 @@
 #define CAIRN_AGENT_HOST_AGENT_H
 
 #include "agent/host/call.h"
-#include "agent/host/config.h"
-#include "agent/host/listen.h"
 #include "agent/host/monitor.h"
 #include "agent/host/page_child.h"
 #include "agent/jemalloc/budget.h"
 #include "agent/jemalloc/profiler.h"
 #include "agent/jemalloc/snapshot.h"
 #include "base/quota.h"
+#include "protocol/config.h"
+#include "protocol/listen.h"
 
 struct cairn_counters {
 	atomic_uint requests;

@@ -7,29 +7,7 @@
 #ifndef CAIRN_AGENT_HOST_ATTACH_H
 #define CAIRN_AGENT_HOST_ATTACH_H
 
-#include <stdint.h>
-
-enum cairn_attach_state {
-	CAIRN_ATTACH_NEVER,
-	CAIRN_ATTACH_WANTED,   /* written by the command */
-	CAIRN_ATTACH_STARTING,
-	CAIRN_ATTACH_RUNNING,
-	CAIRN_ATTACH_FAILED,   /* `problem` says why */
-	CAIRN_ATTACH_DETACHED,
-	CAIRN_ATTACH_WAITING,  /* a forked child whose agent has not started yet (start.h) */
-};
-
-enum { CAIRN_ATTACH_VERSION = 1 };
-
-/* What the command writes and reads from outside, by the symbol `cairn_attached`. */
-struct cairn_attach {
-	uint32_t version;
-	_Atomic uint32_t state;
-	int32_t descriptor; /* of the library's memfd plus 1, which the agent closes; 0 for none */
-	char config[1536];  /* as in CAIRN_CONF; what the process has in its own stands behind it, and wins. "" in a child that waits for
-			     * the settings that it has */
-	char problem[512];
-};
+#include "protocol/attached.h"
 
 extern struct cairn_attach cairn_attached;
 

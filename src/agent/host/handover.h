@@ -8,9 +8,7 @@
 #define CAIRN_AGENT_HOST_HANDOVER_H
 
 #include "agent/host/agent.h"
-
-/* The answers of `cairn run` to a connection. */
-enum { CAIRN_HANDOVER_WANTED = 'y', CAIRN_HANDOVER_NOT_WANTED = 'n' };
+#include "protocol/handover_answer.h"
 
 /* Sends the snapshot from a separate thread and waits for it only for a limited time: exit may have been called with one of jemalloc's
  * locks held. */

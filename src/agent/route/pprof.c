@@ -1,12 +1,12 @@
 /* pprof.c - the pages that jeprof, gperftools' pprof and Go's pprof request.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
-#include "agent/route/empty_profile.h"
 #include "agent/route/symbols.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
 #include "process/facts.h"
+#include "protocol/empty_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef CAIRN_AGENT_UNWIND_RULE_CACHE_H
 #define CAIRN_AGENT_UNWIND_RULE_CACHE_H
 
-#include "agent/unwind/eh_frame.h"
+#include "frame/eh_frame.h"
 
 #include <stdatomic.h>
 

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/unwind.h"
 
-#include "agent/unwind/expression.h"
 #include "agent/unwind/rule_cache.h"
 #include "agent/unwind/stack.h"
+#include "frame/expression.h"
 
 #include <signal.h>
 

@@ -11,7 +11,7 @@
 #define CAIRN_AGENT_UNWIND_UNWIND_H
 
 #include "agent/unwind/code.h"
-#include "agent/unwind/eh_frame.h"
+#include "frame/eh_frame.h"
 
 #include <ucontext.h>
 

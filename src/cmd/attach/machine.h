@@ -10,8 +10,8 @@
 #ifndef CAIRN_CMD_ATTACH_MACHINE_H
 #define CAIRN_CMD_ATTACH_MACHINE_H
 
-#include "agent/unwind/eh_frame.h"
 #include "base/bytes.h"
+#include "frame/eh_frame.h"
 
 #include <assert.h>
 #include <sys/user.h>

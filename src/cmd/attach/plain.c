@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/attach/plain.h"
 
-#include "agent/unwind/expression.h"
+#include "frame/expression.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

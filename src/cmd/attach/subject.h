@@ -5,7 +5,7 @@
 #ifndef CAIRN_CMD_ATTACH_SUBJECT_H
 #define CAIRN_CMD_ATTACH_SUBJECT_H
 
-#include "agent/unwind/eh_frame.h"
+#include "frame/eh_frame.h"
 #include "symbol/elf.h"
 
 enum cairn_subject_kind {

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/collect/receive.h"
 
-#include "agent/host/listen.h"
-#include "agent/route/empty_profile.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/unpack.h"
@@ -12,6 +10,8 @@
 #include "cmd/collect/symbols.h"
 #include "cmd/command.h"
 #include "profile/read.h"
+#include "protocol/empty_profile.h"
+#include "protocol/listen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
 #ifndef CAIRN_CMD_DOCTOR_DIAGNOSIS_H
 #define CAIRN_CMD_DOCTOR_DIAGNOSIS_H
 
-#include "agent/host/attach.h"
 #include "cmd/malloc_conf.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
 #include "profile/profile.h"
+#include "protocol/attached.h"
 #include "symbol/jemalloc.h"
 
 #include <sys/types.h>

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/program.h"
 
-#include "agent/host/config.h"
-#include "agent/host/listen.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "protocol/config.h"
+#include "protocol/listen.h"
 #include "symbol/elf.h"
 
 #include <stdio.h>

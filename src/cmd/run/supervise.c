@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/supervise.h"
 
-#include "agent/host/handover.h"
 #include "base/time.h"
 #include "cmd/command.h"
 #include "process/clock.h"
 #include "process/tree.h"
+#include "protocol/handover_answer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/route.h"
 
-#include "agent/host/listen.h"
 #include "base/json.h"
 #include "base/time.h"
 #include "cmd/serve/answer.h"
@@ -14,6 +13,7 @@
 #include "cmd/serve/work.h"
 #include "page/page.h"
 #include "process/clock.h"
+#include "protocol/listen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/admission.h"
 #include "agent/host/agent.h"
-#include "agent/host/listen.h"
+#include "protocol/listen.h"
 #include "agent/route/route.h"
 #include "agent/route/symbols.h"
 #include "base/pages.h"

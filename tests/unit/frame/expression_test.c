@@ -1,6 +1,6 @@
 /* expression_test.c - DWARF expressions: every operation, and those that must fail.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/unwind/expression.h"
+#include "frame/expression.h"
 #include "tap.h"
 
 static const uint64_t registers[] = {100, 101, 102, 103, 104, 105, 0x7000, 0x8000, 108, 109, 110, 111, 112, 113, 114, 115, 0x401006};

@@ -5,8 +5,8 @@
  * Base (10.6) and DWARF 5 (6.4). Nothing allocates, locks or writes outside its result, and all reads stay inside the image, so a broken
  * section yields false and nothing worse.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_UNWIND_EH_FRAME_H
-#define CAIRN_AGENT_UNWIND_EH_FRAME_H
+#ifndef CAIRN_FRAME_EH_FRAME_H
+#define CAIRN_FRAME_EH_FRAME_H
 
 #include "base/bytes.h"
 

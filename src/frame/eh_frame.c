@@ -1,6 +1,6 @@
 /* eh_frame.c - reading .eh_frame: table search, entries, and the interpreter of their programs.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/unwind/eh_frame.h"
+#include "frame/eh_frame.h"
 
 #include "base/cursor.h"
 

@@ -5,8 +5,8 @@
  * the keys in the table of config.c are read. Invalid keys and values never stop a service; they are stored in `problems` and shown in
  * the status.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_CONFIG_H
-#define CAIRN_AGENT_HOST_CONFIG_H
+#ifndef CAIRN_PROTOCOL_CONFIG_H
+#define CAIRN_PROTOCOL_CONFIG_H
 
 #include "dump/listing.h"
 #include "dump/trigger.h"

@@ -1,6 +1,6 @@
 /* empty_profile.c - the few fields of pprof's profile.proto that a profile without samples has.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/route/empty_profile.h"
+#include "protocol/empty_profile.h"
 
 #include "base/protobuf.h"
 #include "process/clock.h"

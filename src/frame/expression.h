@@ -3,8 +3,8 @@
  * A small stack machine over the registers of one frame. PLT stubs, signal frames and functions that realign their stack use such
  * expressions. The caller's function reads memory and decides what is safe.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_UNWIND_EXPRESSION_H
-#define CAIRN_AGENT_UNWIND_EXPRESSION_H
+#ifndef CAIRN_FRAME_EXPRESSION_H
+#define CAIRN_FRAME_EXPRESSION_H
 
 #include "base/bytes.h"
 

@@ -1,6 +1,6 @@
 /* config_test.c - the agent's configuration: both syntaxes, who wins, and what is wrong in it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/config.h"
+#include "protocol/config.h"
 #include "tap.h"
 
 static void test_environment(void)

@@ -1,6 +1,6 @@
 /* listen.c - makes the listening sockets.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/listen.h"
+#include "protocol/listen.h"
 
 #include "base/descriptor.h"
 #include "base/text.h"

@@ -5,11 +5,11 @@
  * after chroot, it has the abstract name @cairn/<pid>.sock. TCP is limited to loopback unless a token is set; if the port is taken, the
  * agent tries again every second.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_LISTEN_H
-#define CAIRN_AGENT_HOST_LISTEN_H
+#ifndef CAIRN_PROTOCOL_LISTEN_H
+#define CAIRN_PROTOCOL_LISTEN_H
 
-#include "agent/host/config.h"
 #include "base/error.h"
+#include "protocol/config.h"
 
 struct cairn_listen {
 	char folder[72];  /* of the socket */

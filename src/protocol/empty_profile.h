@@ -2,8 +2,8 @@
  *
  * Parca, Grafana Alloy and Coroot ask for five or six pages, and log an error at every interval for each that is not there.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_ROUTE_EMPTY_PROFILE_H
-#define CAIRN_AGENT_ROUTE_EMPTY_PROFILE_H
+#ifndef CAIRN_PROTOCOL_EMPTY_PROFILE_H
+#define CAIRN_PROTOCOL_EMPTY_PROFILE_H
 
 #include "base/buffer.h"
 

@@ -1,6 +1,6 @@
 /* config.c - the table of keys, and the two syntaxes they come in.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/config.h"
+#include "protocol/config.h"
 
 #include "base/text.h"
 #include "base/time.h"

@@ -1,6 +1,6 @@
 /* expression.c - the stack machine of DWARF expressions.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/unwind/expression.h"
+#include "frame/expression.h"
 
 #include "base/cursor.h"
 
