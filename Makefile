@@ -34,10 +34,10 @@ demo-live: require-demo all  ## run the leaking service and open the live page o
 demo-fleet: require-demo all  ## run two releases of the service, three instances each, and open the page of all of them
 	@scripts/demo-fleet $(BUILD)
 
-check: require-check all  ## the tests: a few minutes, small packages only
+check: require-check all  ## run the tests (about ten minutes on two cores)
 	@scripts/check $(BUILD) tests/e2e
 
-check-all: require-check require-check-all all  ## the tests that need big packages or long minutes: peers, browser, sanitizers, soaks
+check-all: require-check require-check-all all  ## run the tests that need large packages or a long time: peers, browsers, sanitizers, soaks
 	@scripts/check $(BUILD) tests/e2e-all
 
 bench: require-check require-bench all  ## ours and the peers on the same work in the same run, and the ratios

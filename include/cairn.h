@@ -2,7 +2,7 @@
  *
  * Two ways in. Without touching the service:
  *
- *     LD_PRELOAD=libcairn.so CAIRN_CONF=enable_heap_profiling:true ./service
+ *     LD_PRELOAD=libcairn.so.1 CAIRN_CONF=enable_heap_profiling:true ./service
  *
  * Or linked (`pkg-config --cflags --libs cairn`) and started by a call:
  *
@@ -28,7 +28,8 @@
  * of a second if there are very many samples. A fork waits while the agent reads the loader's list, for at most a tenth of a second.
  * A forked child gets its own agent and socket once it is sampled or calls a function below; until then it has none of the agent's threads.
  *
- * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
+ * Configuration, later wins: with Cairn's engine prof_active, lg_prof_sample, prof_prefix and lg_prof_interval of a MALLOC_CONF with
+ * prof:true, as enable_heap_profiling, period, prefix and interval; `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
  * (`listen:127.0.0.1:9999,token:secret`). GET /cairn/status shows the result. `period:512K` and `ledger_bytes:16M` set the sampling period
  * and the memory for samples of Cairn's engine. `unwinder:jemalloc` lets jemalloc use its own unwinder,
  * `depth:64` limits stacks to 64 frames, `budget:1%` limits heap profiling to 1 % of the CPU time. `memory:64M` limits the memory of
@@ -36,13 +37,17 @@
  * for cairn_answer, whose replies count until they are freed.
  *
  * Automatic dumps: with `dumps:/var/dumps,share:90%` the agent writes a dump when the process's own memory reaches 90 % of its limit
- * (control group or machine), so that there is a dump after an OOM kill. Further rules, each with its own key:
- * `grow:20M` within `every:10m`, `high:100M` above any dump before, `pressure:10%`, `time:1h`, `interval:4G` allocated,
- * `start:true`; `distance:10s` is the minimum time between two dumps of one rule. The agent then keeps the folder within `keep_count`
- * (default: 100 dumps), `keep_bytes` (default: 1G) and `keep_age` (default: none; `7d` is a week). The first, the highest and the newest
- * dump of a process always stay. No dump is written that would leave less than `keep_free` on the disk (default: a twentieth of it,
- * at most 1G). Without any of these keys the agent writes and removes nothing by itself.
- * The agent also understands RisingWave's `[server.heap_profiling]` keys `dir`, `enable_auto` and `threshold_auto`.
+ * (control group or machine), so that there is a dump after an OOM kill. Further rules, each with its own key: `grow:20M` within
+ * `every:10m`, `high:100M` above any dump before, `pressure:10%`, `time:1h`, `interval:4G` allocated, `start:true`; `distance:10s` is the
+ * minimum time between two dumps of one rule (default: 10s, and one second for `interval`). The agent then keeps the folder within
+ * `keep_count` (default: 100 dumps), `keep_bytes` (default: 1G) and `keep_age` (default: none; `7d` is a week). The first, the highest and
+ * the newest dump of a process always stay. Without `dumps` and these limits, dumps go to the folder of `prefix`, which may have dumps of
+ * others: then only those of this process are counted and removed. No dump is written that would leave less than `keep_free` on the disk
+ * (default: a twentieth of it, at most 1G). Without any of these keys the agent writes and removes nothing by itself.
+ *
+ * The file has these keys in its section [cairn], as `listen = "127.0.0.1:9999"`; the rest of it may be the service's own. The agent also
+ * understands GreptimeDB's `enable_heap_profiling` in [memory], and RisingWave's `dir`, `enable_auto` and `threshold_auto` in
+ * [server.heap_profiling].
  *
  * Any thread may call any function, but not from a signal handler. ERROR receives a terminated sentence, truncated to SIZE; it may be NULL.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -68,11 +73,12 @@ struct cairn_options {
 	const char *listen;
 	/* Required from every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */
 	const char *token;
-	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix, or the working folder with Cairn's engine. */
+	/* The folder for dump files. NULL: the folder of prof_prefix in MALLOC_CONF, else the working folder with Cairn's engine. */
 	const char *dumps;
 	/* The cairn command, which symbolizes and draws. NULL: beside libcairn.so, else on PATH. */
 	const char *tool;
-	/* 1 starts sampling now, -1 leaves it off, 0 keeps the setting of MALLOC_CONF (off with Cairn's engine). */
+	/* 1 starts sampling now, -1 leaves it off, 0 keeps the setting of MALLOC_CONF (off with Cairn's engine if there is no
+	 * prof:true). */
 	int heap_profiling;
 	/* jemalloc's mallctl and malloc_stats_print, for a statically linked and stripped program, where the agent cannot find
 	 * them. NULL: the agent searches for them under any prefix. */
@@ -139,7 +145,7 @@ CAIRN_API bool cairn_statistics(void (*write)(void *context, const char *text), 
 CAIRN_API unsigned cairn_heap(const char *name);
 
 /* HEAP has handed out SIZE bytes, which it will know again by ID: an address, an offset, any number that no other live object of the
- * heap has. Both may be called from any thread. A free that is never told leaves its object in the profile. */
+ * heap has. Both may be called from any thread. An object whose free is not reported stays in the profile. */
 CAIRN_API void cairn_heap_allocated(unsigned heap, uint64_t id, size_t size);
 CAIRN_API void cairn_heap_freed(unsigned heap, uint64_t id);
 
@@ -159,9 +165,9 @@ struct cairn_reply {
  * let a client end the agent: cairn_stop does that. False only if there is no memory for a reply.
  *
  * So a service can have any report about itself, made by the cairn command: GET "/cairn/report/NAME" is JSON for top, tree, traces, tags,
- * churn, leaks (by the ages of live objects) and rss (the bill of resident memory), or their text with "?format=text"; collapsed stacks, a
- * picture for flame and a page for html. The query takes "older=10m", "younger=1m", "peak=true", "slack=true", "fragmentation=true" and
- * "mappings=all" with all but churn, leaks and rss. What only Cairn's engine knows is an error with jemalloc's. */
+ * churn, leaks (by the ages of live objects) and rss (the breakdown of resident memory), or their text with "?format=text"; collapsed
+ * stacks, a picture for flame and a page for html. The query takes "older=10m", "younger=1m", "peak=true", "slack=true",
+ * "fragmentation=true" and "mappings=all" with all but churn, leaks and rss. What only Cairn's engine knows is an error with jemalloc's. */
 CAIRN_API bool cairn_answer(const char *method, const char *target, const char *content_type, const void *body, size_t length,
 			    struct cairn_reply *reply);
 CAIRN_API void cairn_reply_free(struct cairn_reply *reply);

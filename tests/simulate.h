@@ -87,6 +87,7 @@ struct sim_path {
 	double (*leaked)(const struct sim_path *path, double i, double count);
 	double level, rate, at, state;
 	bool grows; /* the truth at the end */
+	bool resizes; /* it is one object, as large as its target */
 	size_t parent; /* the frame it is called by; 0 for the root alone */
 };
 
@@ -95,14 +96,24 @@ static inline double sim_chance(double size, double period)
 	return -expm1(-size / period);
 }
 
-/* One interval, or with START the beginning. */
+/* What was there at the start is not sampled, as after `cairn attach`: only the kernel counts it. */
+static bool sim_late;
+
+/* How long a step is, in intervals. */
+static double sim_length = 1;
+
+/* One step, or with START the beginning. I is the time at its end, in intervals. */
 static inline void sim_step(struct sim_path *path, double i, double count, double period, bool start)
 {
 	double target = path->target ? path->target(path, i, count) : path->level;
-	double leak = path->leaked ? path->leaked(path, i, count) - (start ? 0 : path->leaked(path, i - 1, count)) : 0;
-	double dies = path->lifetime > 0 ? -expm1(-1 / path->lifetime) : 0;
+	double leak = path->leaked ? path->leaked(path, i, count) - (start ? 0 : path->leaked(path, i - sim_length, count)) : 0;
+	if (path->resizes) {
+		path->parts[0] = (struct sim_part){.size = target, .share = 1, .objects = 1, .sampled = 1};
+		return;
+	}
+	double dies = path->lifetime > 0 ? -expm1(-sim_length / path->lifetime) : 0;
 	for (struct sim_part *part = path->parts; part < path->parts + sim_parts && part->size > 0; part++) {
-		double chance = sim_chance(part->size, period), wanted = target * part->share / part->size, births;
+		double chance = start && sim_late ? 0 : sim_chance(part->size, period), wanted = target * part->share / part->size, births;
 		if (start)
 			part->objects = part->sampled = 0;
 		/* What leaked never dies: it is not in `objects`, but its samples stay; they are kept by `born` apart. */
@@ -182,6 +193,7 @@ static inline void sim_start_profile(struct cairn_profile *profile, double perio
 {
 	cairn_profile_init(profile);
 	profile->format = "jemalloc heap_v2";
+	profile->size_classes = true;
 	profile->period = period;
 	profile->unsampling = CAIRN_UNSAMPLE_POISSON;
 	cairn_profile_add_value_type(profile, "inuse_objects", "count");
@@ -189,24 +201,38 @@ static inline void sim_start_profile(struct cairn_profile *profile, double perio
 	profile->default_value = 1;
 }
 
+/* What PATH holds at dump I of COUNT, sampled or not. */
+static inline double sim_held(const struct sim_path *path, double i, double count)
+{
+	double held = path->leaked ? path->leaked(path, i, count) : 0;
+	for (const struct sim_part *part = path->parts; part < path->parts + sim_parts && part->size > 0; part++)
+		held += part->objects * part->size;
+	return held;
+}
+
 /* Dumps are not ten minutes apart but a chance multiple of that. */
 static bool sim_irregular;
 /* So many intervals are missing in the middle. */
 static int sim_missing;
+/* How long before dump I the one before it was taken, in intervals; NULL for one. */
+static double (*sim_gap)(int i);
 
 /* A series of DUMPS, ten minutes apart, of COUNT paths; a second process from dump RESTART on, unless that is 0. */
 static inline void sim_series(struct cairn_series *series, struct sim_path *paths, size_t count, int dumps, double period, int restart)
 {
 	struct cairn_error error;
 	size_t duplicates;
-	int64_t time_ns = 0;
+	int64_t time_ns = 0, since_ns = 0;
+	double before = 0, elapsed = 0;
 	cairn_series_start(series);
 	for (int i = 0; i < dumps; i++) {
 		struct cairn_profile profile;
 		bool start = i == 0 || (restart && i == restart);
 		sim_start_profile(&profile, period);
 		double intervals = start ? 1 : sim_irregular ? 1 + sim_poisson(1.5) : sim_missing && i == dumps / 2 ? sim_missing : 1;
-		time_ns += (int64_t)intervals * 600000000000;
+		sim_length = sim_gap && !start ? sim_gap(i) : 1;
+		elapsed += start ? 0 : sim_length;
+		time_ns += (int64_t)(intervals * sim_length * 600e9);
 		profile.time_ns = time_ns;
 		profile.process_id = restart && i >= restart ? 2 : 1;
 		for (size_t p = 0; p < count; p++) {
@@ -214,9 +240,15 @@ static inline void sim_series(struct cairn_series *series, struct sim_path *path
 				for (size_t part = 0; part < sim_parts; part++)
 					paths[p].parts[part].sampled = paths[p].parts[part].born_sampled = 0;
 			for (double step = 0; step < intervals; step++)
-				sim_step(&paths[p], i, dumps, period, start);
+				sim_step(&paths[p], sim_gap ? elapsed : i, dumps, period, start);
 			sim_add_path(&profile, &paths[p], NULL, p, period);
+			profile.anonymous_bytes += sim_held(&paths[p], i, dumps);
 		}
+		if (start)
+			since_ns = time_ns, before = profile.anonymous_bytes;
+		profile.start_ns = sim_late ? 1 : 0;
+		profile.since_ns = sim_late ? since_ns : 0;
+		profile.before_bytes = sim_late ? before : 0;
 		cairn_series_add(series, &profile, "made up", &error);
 		cairn_profile_free(&profile);
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # dump.sh PID: writes greptime-TIMESTAMP.gprof to the current directory now, and whenever the process's memory has grown by 20 MB within ten
-# minutes, as GreptimeDB's script of that name does. Ends with the process. A process without Cairn's agent is assumed to be GreptimeDB, which
-# serves the profile on its own port.
+# minutes, as GreptimeDB's script of that name does. Ends with the process. Of a process without Cairn's agent, the profile is taken from
+# GreptimeDB's own port.
 # SPDX-License-Identifier: Apache-2.0
 echo "Starting memory monitoring for 'greptime' process..."
 case $1 in
@@ -19,13 +19,6 @@ if [ ! -d "/proc/$1" ]; then
 	exit 1
 fi
 cairn=$(command -v cairn) || cairn=$(cd "$(dirname "$0")/../../bin" 2>/dev/null && pwd)/cairn
-watch() { exec "$cairn" watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$1"; }
+watch() { exec "$cairn" watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$@"; }
 "$cairn" status "$1" >/dev/null 2>&1 && watch "$1"
-(watch http://localhost:4000/debug/prof/mem) &
-watcher=$!
-trap 'kill $watcher 2>/dev/null; wait $watcher; exit' INT TERM HUP
-while [ -d "/proc/$1" ] && kill -0 $watcher 2>/dev/null; do
-	sleep 1
-done
-kill $watcher 2>/dev/null
-wait $watcher
+watch --from http://localhost:4000/debug/prof/mem "$1"

@@ -2,6 +2,8 @@
 //
 //     c++ -O2 embed.cc -o embed $(pkg-config --cflags --libs cairn) -ljemalloc
 //     MALLOC_CONF=prof:true,lg_prof_sample:14 ./embed words.heap && cairn top words.heap
+//
+// Without jemalloc, leave out -ljemalloc and MALLOC_CONF: Cairn's own engine samples.
 // SPDX-License-Identifier: Apache-2.0
 #include <cairn.h>
 #include <iostream>

@@ -54,7 +54,7 @@ static bool read_open(struct cairn_file *file, int descriptor, const char *path,
 	if (fstat(descriptor, &status) != 0)
 		return cairn_fail_errno(error, "%s", path);
 	if (S_ISDIR(status.st_mode))
-		return cairn_fail(error, "%s: is a directory, not a file", path);
+		return cairn_fail(error, "%s: is a folder, not a file", path);
 	if (!streams && !S_ISREG(status.st_mode))
 		return cairn_fail(error, "%s: is a pipe, a socket or a device, not a file", path);
 	file->modified_ns = cairn_time_ns(&status.st_mtim);
@@ -191,7 +191,7 @@ static bool output_open(struct output *output, const char *path, struct cairn_er
 	if (S_ISREG(status.st_mode))
 		return access(path, W_OK) == 0 ? open_temporary(output, &status, error) : cairn_fail_errno(error, "cannot write %s", path);
 	if (S_ISDIR(status.st_mode))
-		return cairn_fail(error, "cannot write %s: it is a directory", path);
+		return cairn_fail(error, "cannot write %s: it is a folder", path);
 	output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
 	return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
 }

@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_read.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -190,12 +192,10 @@ static unsigned take_hex(struct cairn_bytes text, size_t at)
 {
 	unsigned code = 0;
 	for (size_t i = at; i < at + 4; i++) {
-		char digit = i < text.length ? text.data[i] : 0;
-		unsigned value = digit >= '0' && digit <= '9' ? (unsigned)(digit - '0') : (digit | 32) >= 'a' && (digit | 32) <= 'f' ?
-				 (unsigned)((digit | 32) - 'a' + 10) : 16;
-		if (value > 15)
+		int value = i < text.length ? cairn_text_hex_digit(text.data[i]) : -1;
+		if (value < 0)
 			return 0xfffd;
-		code = code << 4 | value;
+		code = code << 4 | (unsigned)value;
 	}
 	return code;
 }

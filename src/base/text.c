@@ -60,7 +60,7 @@ bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value)
 	return true;
 }
 
-static int hex_digit(char c)
+int cairn_text_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -76,7 +76,7 @@ bool cairn_text_hex(struct cairn_bytes *rest, uint64_t *value)
 	size_t at = cairn_bytes_start_with(*rest, "0x") || cairn_bytes_start_with(*rest, "0X") ? 2 : 0;
 	size_t first = at;
 	uint64_t result = 0;
-	for (int digit; at < rest->length && (digit = hex_digit(rest->data[at])) >= 0; at++) {
+	for (int digit; at < rest->length && (digit = cairn_text_hex_digit(rest->data[at])) >= 0; at++) {
 		if (result >> 60)
 			return false;
 		result = result << 4 | (uint64_t)digit;

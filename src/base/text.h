@@ -21,6 +21,9 @@ bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value);
 /* Hexadecimal digits at the start of REST, with or without 0x. The same rules. */
 bool cairn_text_hex(struct cairn_bytes *rest, uint64_t *value);
 
+/* The value of a hexadecimal digit, in either case; -1 for anything else. */
+int cairn_text_hex_digit(char c);
+
 /* Moves past PREFIX if REST starts with it. */
 bool cairn_text_take(struct cairn_bytes *rest, const char *prefix);
 

@@ -69,8 +69,10 @@ static void skip_brackets(struct cairn_toml *in)
 	} while (depth > 0 && in->rest.length > 0);
 }
 
+/* A bare value ends with its line, in an inline table also with the comma or brace behind it. */
 static struct cairn_bytes take_value(struct cairn_toml *in, char *out, size_t size)
 {
+	const char *ends = in->depth ? "\n#,}" : "\n#";
 	if (in->rest.length == 0)
 		return (struct cairn_bytes){"", 0};
 	char c = in->rest.data[0];
@@ -81,7 +83,7 @@ static struct cairn_bytes take_value(struct cairn_toml *in, char *out, size_t si
 		return (struct cairn_bytes){"", 0};
 	}
 	size_t length = 0;
-	while (length < in->rest.length && !memchr("\n#", in->rest.data[length], 2))
+	while (length < in->rest.length && !memchr(ends, in->rest.data[length], strlen(ends)))
 		length++;
 	struct cairn_bytes bare = cairn_text_trim((struct cairn_bytes){in->rest.data, length});
 	in->rest = cairn_bytes_skip(in->rest, length);
@@ -109,25 +111,66 @@ struct cairn_toml cairn_toml(struct cairn_bytes text)
 	return (struct cairn_toml){.rest = text};
 }
 
+/* Opens the inline table KEY at the brace that comes next; returns false if it is too deep or its name too long. */
+static bool open_table(struct cairn_toml *in, const char *key)
+{
+	size_t length = strlen(in->inside), added = strlen(key) + 1;
+	if (in->depth == CAIRN_TOML_DEPTH || length + added >= sizeof in->inside)
+		return false;
+	in->before[in->depth++] = length;
+	memcpy(in->inside + length, key, added - 1);
+	memcpy(in->inside + length + added - 1, ".", 2);
+	in->rest = cairn_bytes_skip(in->rest, 1);
+	return true;
+}
+
+/* Closes the innermost inline table; what follows the last one in its line is no key. */
+static void close_table(struct cairn_toml *in)
+{
+	in->rest = cairn_bytes_skip(in->rest, 1);
+	in->inside[in->before[--in->depth]] = 0;
+	if (!in->depth)
+		skip_line(in);
+}
+
+static void close_all(struct cairn_toml *in)
+{
+	in->depth = 0;
+	in->inside[0] = 0;
+}
+
 bool cairn_toml_next(struct cairn_toml *in, char name[CAIRN_TOML_NAME], char *room, size_t size, struct cairn_bytes *value)
 {
 	for (skip_space(in, true); in->rest.length > 0; skip_space(in, true)) {
 		char key[128];
-		if (in->rest.data[0] == '[') {
+		if (in->depth && in->rest.data[0] == '}') {
+			close_table(in);
+			continue;
+		}
+		if (in->depth && in->rest.data[0] == ',') {
+			in->rest = cairn_bytes_skip(in->rest, 1);
+			continue;
+		}
+		if (in->rest.data[0] == '[') { /* also behind an inline table that was never closed: no key begins so */
+			close_all(in);
 			in->rest = cairn_bytes_skip(in->rest, cairn_bytes_start_with(in->rest, "[[") ? 2 : 1);
 			if (!take_name(in, ']', in->section, sizeof in->section))
 				in->section[0] = 0;
 			skip_line(in);
 			continue;
 		}
-		if (!take_name(in, '=', key, sizeof key)) {
+		if (!take_name(in, '=', key, sizeof key)) { /* no table either, if it was in one */
+			close_all(in);
 			skip_line(in);
 			continue;
 		}
 		skip_space(in, false);
+		if (cairn_bytes_start_with(in->rest, "{") && open_table(in, key))
+			continue;
 		*value = take_value(in, room, size);
-		snprintf(name, CAIRN_TOML_NAME, "%s%s%s", in->section, in->section[0] ? "." : "", key);
-		skip_line(in);
+		snprintf(name, CAIRN_TOML_NAME, "%s%s%s%s", in->section, in->section[0] ? "." : "", in->inside, key);
+		if (!in->depth)
+			skip_line(in);
 		return true;
 	}
 	return false;

@@ -4,30 +4,48 @@
 #include "base/unpack.h"
 
 #include "base/buffer.h"
+#include "base/cursor.h"
 
 #include <libdeflate.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Profiles and symbol tables shrink 5 to 50 times. Below the floor any ratio goes; above it, this one. */
 static const size_t bomb_floor = (size_t)256 << 20;
 enum { bomb_ratio = 100, step_bytes = 256 << 10 };
 static const uint64_t xz_memory_least = (uint64_t)80 << 20, xz_memory_most = (uint64_t)1 << 30;
 
+/* A frame of zstd that holds no data (RFC 8878, 3.1.2), as pzstd writes before each of the others: a mark, and the length of the rest. */
+static bool is_skippable(struct cairn_bytes frame)
+{
+	return frame.length >= 8 && (frame.data[0] & 0xf0) == 0x50 && memcmp(frame.data + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
+/* INPUT after the frames of zstd that hold no data. */
+static struct cairn_bytes skip_frames(struct cairn_bytes input)
+{
+	while (is_skippable(input)) {
+		struct cairn_cursor length = cairn_cursor(cairn_bytes_skip(input, 4));
+		input = cairn_bytes_skip(input, 8 + (size_t)cairn_cursor_u32(&length));
+	}
+	return input;
+}
+
 enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input)
 {
 	if (cairn_bytes_start_with(input, "\x1f\x8b"))
 		return CAIRN_PACKED_GZIP;
-	if (cairn_bytes_start_with(input, "\x28\xb5\x2f\xfd"))
+	if (cairn_bytes_start_with(skip_frames(input), "\x28\xb5\x2f\xfd"))
 		return CAIRN_PACKED_ZSTD;
 	if (cairn_bytes_start_with(input, "\xfd" "7zXZ"))
 		return CAIRN_PACKED_XZ;
 	return CAIRN_PACKED_NOT;
 }
 
-enum outcome { whole, short_input, damaged, too_large };
+enum outcome { whole, short_input, damaged, too_large, needs_memory };
 
 /* Where unpacked bytes go. A count keeps none of them. */
 struct output {
@@ -105,6 +123,8 @@ static enum outcome unzstd(struct cairn_bytes input, struct output *out)
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	if (!stream)
 		cairn_out_of_memory(0);
+	/* Of the window only as many bytes are used as are unpacked, which have their own limit: any will do ("zstd --long=31"). */
+	ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
 	ZSTD_inBuffer in = {input.data, input.length, 0};
 	enum outcome outcome = short_input;
 	for (;;) {
@@ -118,7 +138,9 @@ static enum outcome unzstd(struct cairn_bytes input, struct output *out)
 		size_t result = ZSTD_decompressStream(stream, &piece, &in);
 		took(out, piece.pos);
 		if (ZSTD_isError(result)) {
-			outcome = damaged;
+			ZSTD_ErrorCode code = ZSTD_getErrorCode(result);
+			bool memory = code == ZSTD_error_memory_allocation || code == ZSTD_error_frameParameter_windowTooLarge;
+			outcome = memory ? needs_memory : damaged;
 			break;
 		}
 		/* At the end of a frame the result is 0, and everything is written; asked again, zstd waits for another frame. */
@@ -156,6 +178,8 @@ static enum outcome unxz(struct cairn_bytes input, struct output *out)
 			outcome = whole;
 		else if (result == LZMA_BUF_ERROR)
 			outcome = short_input;
+		else if (result == LZMA_MEMLIMIT_ERROR || result == LZMA_MEM_ERROR)
+			outcome = needs_memory;
 		else if (result != LZMA_OK)
 			outcome = damaged;
 		if (result != LZMA_OK)
@@ -187,6 +211,9 @@ bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, siz
 	*cut = outcome != whole;
 	if (outcome == too_large || out.bytes.length > most)
 		cairn_fail(error, "%s data decompresses to more than %zu MiB from %zu bytes: refused", name, most >> 20, input.length);
+	else if (outcome == needs_memory && out.bytes.length == 0)
+		cairn_fail(error, "%s data was compressed with a window that takes too much memory here; compress it with a smaller one",
+			   name);
 	else if (*cut && out.bytes.length == 0)
 		cairn_fail(error, "%s data is %s", name, outcome == damaged ? "damaged" : "truncated before anything could be read");
 	else {

@@ -10,12 +10,14 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cmd/addr2line/question.h"
 #include "cmd/command.h"
 #include "symbol/budget.h"
 #include "symbol/demangle.h"
 #include "symbol/find.h"
 #include "symbol/lookup.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <libiberty/libiberty.h>
@@ -30,6 +32,7 @@ struct options {
 	const char *section; /* addresses are offsets in it */
 	uint64_t memory;     /* that naming may take; 0 for the default */
 	bool addresses, basenames, demangle, functions, inlines, pretty;
+	unsigned languages; /* whose names are demangled */
 };
 
 /* Demangled names, by the address of the mangled one. */
@@ -38,6 +41,7 @@ struct demangler {
 	const char **names; /* mangled, until demangled */
 	size_t count, capacity;
 	size_t done; /* so many are demangled */
+	unsigned languages;
 	struct cairn_arena *arenas; /* one for each thread */
 };
 
@@ -47,7 +51,7 @@ struct session {
 	struct cairn_finder finder;
 	struct cairn_debug debug;
 	struct cairn_symbols *symbols;
-	const struct cairn_elf_section *section;
+	struct cairn_asker asker;
 	struct demangler demangler;
 	bool said; /* that there was no room for debug information */
 	int code; /* what the program ends with */
@@ -55,12 +59,12 @@ struct session {
 
 static const char usage[] =
 	"cairn addr2line - find the function and source line of addresses; a drop-in for GNU addr2line\n\n"
-	"usage: cairn addr2line [options] [ADDRESS...]\n\n"
-	"Without an ADDRESS, reads addresses from standard input, one per line.\n\n"
-	"  -e, --exe FILE        the program or library (default: a.out)\n"
+	"usage: cairn addr2line [options] [ADDRESS|SYMBOL[+OFFSET]...]\n\n"
+	"Without an argument, reads addresses or symbols from standard input, one per line.\n\n"
+	"  -e, --exe FILE        the program, library or object file (default: a.out)\n"
 	"  -f, --functions       also print the function\n"
 	"  -i, --inlines         also print inlined functions, innermost first\n"
-	"  -C, --demangle        demangle C++ and Rust names\n"
+	"  -C, --demangle[=STYLE] demangle C++ and Rust names; STYLE is auto, gnu-v3 (C++ only), rust or none\n"
 	"  -a, --addresses       print the address before each answer\n"
 	"  -p, --pretty-print    print each answer on one line\n"
 	"  -s, --basenames       print file names without their folders\n"
@@ -80,6 +84,31 @@ static int tell(int letter)
 	else
 		fputs(usage, help ? stdout : stderr);
 	return version || help ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
+/* Sets the style called NAME; false if there is none of that name. The names of other languages stay as they are. */
+static bool choose_style(struct options *options, const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned languages;
+	} styles[] = {
+		{"auto", CAIRN_DEMANGLE_ALL}, {"gnu-v3", CAIRN_DEMANGLE_CPLUS}, {"rust", CAIRN_DEMANGLE_RUST},
+		{"none", 0}, {"java", 0}, {"gnat", 0}, {"dlang", 0},
+	};
+	for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+		if (strcmp(name, styles[i].name) == 0) {
+			options->languages = styles[i].languages;
+			return true;
+		}
+	return false;
+}
+
+static int say_style(const char *name)
+{
+	struct cairn_error error;
+	cairn_fail(&error, "--demangle takes auto, gnu-v3, rust or none, not '%.40s'", name);
+	return cairn_say_error(error.text);
 }
 
 /* Parses into OPTIONS. Returns the exit code if there is nothing more to do, else -1. */
@@ -102,13 +131,15 @@ static int parse(struct options *options, int argc, char **argv)
 		{"version", no_argument, NULL, 'v'},
 		{0},
 	};
-	*options = (struct options){.executable = "a.out"};
+	*options = (struct options){.executable = "a.out", .languages = CAIRN_DEMANGLE_ALL};
 	bool *const flags[128] = {
 		['a'] = &options->addresses, ['C'] = &options->demangle, ['f'] = &options->functions,
 		['i'] = &options->inlines,   ['p'] = &options->pretty,	 ['s'] = &options->basenames,
 	};
 	optind = 0;
 	for (int letter; (letter = getopt_long(argc, argv, "ab:Ce:rRsfHhij:pVv", long_options, NULL)) != -1;) {
+		if (letter == 'C' && optarg && !choose_style(options, optarg))
+			return say_style(optarg);
 		if (flags[letter])
 			*flags[letter] = true;
 		else if (letter == 'e')
@@ -132,7 +163,7 @@ static void demangle_some(void *context, size_t item, unsigned worker)
 	struct demangler *demangler = context;
 	size_t first = demangler->done + item * chunk;
 	for (size_t i = first; i < first + chunk && i < demangler->count; i++) {
-		const char *full = cairn_demangle(&demangler->arenas[worker], demangler->names[i]);
+		const char *full = cairn_demangle_from(&demangler->arenas[worker], demangler->names[i], demangler->languages);
 		if (full)
 			demangler->names[i] = full;
 	}
@@ -219,7 +250,7 @@ static void print_result(const struct session *session, uint64_t address, const 
 enum { part_results = 256 };
 struct answers {
 	const struct session *session;
-	const uint64_t *addresses;
+	const struct cairn_question *questions;
 	const struct cairn_symbol *results;
 	size_t count;
 	struct cairn_buffer *texts; /* one for each thread */
@@ -255,7 +286,7 @@ static void print_part(void *context, size_t part, unsigned worker)
 	out->length = 0;
 	for (size_t i = part * part_results; i < answers->count && i < (part + 1) * part_results; i++) {
 		fetch_ahead(answers->results, answers->count, i);
-		print_result(answers->session, answers->addresses[i], &answers->results[i], out);
+		print_result(answers->session, answers->questions[i].shown, &answers->results[i], out);
 	}
 	write_part(answers, part, cairn_buffer_bytes(out));
 }
@@ -279,29 +310,25 @@ static int print_answers(struct answers *answers)
 	return answers->cause;
 }
 
-/* Looks up COUNT offsets in the section that the user named; beyond its end there is nothing. */
-static void look_up_offsets(struct session *session, const uint64_t *offsets, size_t count, struct cairn_symbol *results)
+/* Looks up the addresses of COUNT questions. */
+static void look_up(struct session *session, const struct cairn_question *questions, size_t count, struct cairn_symbol *results)
 {
-	const struct cairn_elf_section *section = session->section;
 	uint64_t *addresses = cairn_array_new(count, sizeof *addresses);
 	for (size_t i = 0; i < count; i++)
-		addresses[i] = section->address + offsets[i];
+		addresses[i] = questions[i].address;
 	cairn_symbols_lookup(session->symbols, addresses, count, results);
 	for (size_t i = 0; i < count; i++)
-		if (offsets[i] >= section->size)
+		if (addresses[i] == CAIRN_NOWHERE)
 			results[i] = (struct cairn_symbol){0};
 	free(addresses);
 }
 
-/* Answers COUNT addresses. False if nobody reads the answers any more. */
-static bool answer(struct session *session, const uint64_t *addresses, size_t count)
+/* Answers COUNT questions. False if nobody reads the answers any more. */
+static bool answer(struct session *session, const struct cairn_question *questions, size_t count)
 {
 	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
-	struct answers answers = {.session = session, .addresses = addresses, .results = results, .count = count};
-	if (session->section)
-		look_up_offsets(session, addresses, count, results);
-	else
-		cairn_symbols_lookup(session->symbols, addresses, count, results);
+	struct answers answers = {.session = session, .questions = questions, .results = results, .count = count};
+	look_up(session, questions, count, results);
 	if (cairn_symbols_lacked_room(session->symbols) && !session->said) {
 		size_t warning_count;
 		cairn_say_note(cairn_symbols_warnings(session->symbols, &warning_count)[0]);
@@ -314,14 +341,6 @@ static bool answer(struct session *session, const uint64_t *addresses, size_t co
 		session->code = cairn_say_error(answers.error.text);
 	free(results);
 	return cause == 0;
-}
-
-/* Hexadecimal digits, with or without 0x; anything else is address 0, as in GNU addr2line. */
-static uint64_t parse_address(struct cairn_bytes text)
-{
-	uint64_t address = 0;
-	text = cairn_text_trim(text);
-	return cairn_text_hex(&text, &address) ? address : 0;
 }
 
 /* Whether more input arrives without waiting. A writer that sends dozens of lines is about to send more; one that sends a single line
@@ -344,18 +363,18 @@ static bool is_worth_another_try(void)
 static bool answer_lines(struct session *session, struct cairn_buffer *input, bool at_end)
 {
 	struct cairn_bytes rest = cairn_buffer_bytes(input), line;
-	uint64_t *addresses = NULL;
+	struct cairn_question *questions = NULL;
 	size_t count = 0, capacity = 0, used = 0;
 	bool complete;
 	while (cairn_text_line(&rest, &line, &complete) && (complete || at_end)) {
-		cairn_array_room(addresses, count, capacity);
-		addresses[count++] = parse_address(line);
+		cairn_array_room(questions, count, capacity);
+		questions[count++] = cairn_asker_read(&session->asker, line);
 		used = input->length - rest.length;
 	}
 	memmove(input->data, input->data + used, input->length - used);
 	input->length -= used;
-	bool good = count == 0 || answer(session, addresses, count);
-	free(addresses);
+	bool good = count == 0 || answer(session, questions, count);
+	free(questions);
 	return good;
 }
 
@@ -380,11 +399,17 @@ static void answer_input(struct session *session)
 
 static void answer_arguments(struct session *session, int count, char **arguments)
 {
-	uint64_t *addresses = cairn_array_zero((size_t)count, sizeof *addresses);
+	struct cairn_question *questions = cairn_array_zero((size_t)count, sizeof *questions);
 	for (int i = 0; i < count; i++)
-		addresses[i] = parse_address(cairn_bytes_of(arguments[i]));
-	answer(session, addresses, (size_t)count);
-	free(addresses);
+		questions[i] = cairn_asker_read(&session->asker, cairn_bytes_of(arguments[i]));
+	answer(session, questions, (size_t)count);
+	free(questions);
+}
+
+/* Lays ELF out if it is an object file; it may be NULL. */
+static bool relocate(struct cairn_elf *elf, struct cairn_error *error)
+{
+	return !elf || elf->type != ET_REL || cairn_elf_relocate(elf, error);
 }
 
 static bool open_session(struct session *session, struct cairn_error *error)
@@ -395,15 +420,20 @@ static bool open_session(struct session *session, struct cairn_error *error)
 	if (!cairn_identity_read(&binary.identity, &session->finder.arena, path, error))
 		return false;
 	cairn_find_debug(&session->finder, &binary, &session->debug);
-	if (!session->debug.files.binary)
+	const struct cairn_symbols_files *files = &session->debug.files;
+	if (!files->binary)
 		return cairn_fail(error, "%s", session->debug.note);
+	if (!relocate(files->binary, error) || !relocate(files->debug, error))
+		return false;
+	session->asker.files = files;
 	if (session->options.section) {
-		session->section = cairn_elf_section(session->debug.files.binary, session->options.section);
-		if (!session->section)
+		session->asker.section = cairn_elf_section(files->binary, session->options.section);
+		if (!session->asker.section)
 			return cairn_fail(error, "%s: no section %s", path, session->options.section);
 	}
 	cairn_symbol_budget(session->options.memory);
 	session->symbols = cairn_symbols_open(&session->debug.files);
+	session->demangler.languages = session->options.languages;
 	session->demangler.arenas = cairn_array_zero(cairn_pool_width(), sizeof *session->demangler.arenas);
 	return true;
 }
@@ -415,6 +445,7 @@ static void close_session(struct session *session)
 	free(session->demangler.arenas);
 	free(session->demangler.names);
 	cairn_map_free(&session->demangler.index);
+	cairn_asker_free(&session->asker);
 	cairn_symbols_close(session->symbols);
 	cairn_debug_close(&session->debug);
 	cairn_finder_free(&session->finder);
@@ -441,6 +472,6 @@ static int run(int argc, char **argv)
 const struct cairn_command cairn_command_addr2line = {
 	.name = "addr2line",
 	.summary = "find the function and source line of addresses; a drop-in for GNU addr2line",
-	.arguments = "[ADDRESS...]",
+	.arguments = "[ADDRESS|SYMBOL[+OFFSET]...]",
 	.run_arguments = run,
 };

@@ -504,7 +504,7 @@ const struct cairn_command cairn_command_attach = {
 	.summary = "profile a process that is already running",
 	.arguments = "PID",
 	.detail = "Loads the agent into the process and starts sampling. Memory allocated before is not sampled.\n"
-		  "Needs the right to trace the process: its user where the system allows that, or root.",
+		  "Requires permission to trace the process: run as its user if the system allows that, or as root.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run_attach,
@@ -514,7 +514,7 @@ const struct cairn_command cairn_command_detach = {
 	.name = "detach",
 	.summary = "stop profiling a process and end its agent",
 	.arguments = "TARGET",
-	.detail = "TARGET is a PID or the socket of an agent. Calls of the allocator are as they were before; "
+	.detail = "TARGET is a PID or the socket of an agent. The allocator is called directly again; "
 		  "the library's code stays in memory, unused.",
 	.groups = no_groups,
 	.options_size = sizeof(struct options),

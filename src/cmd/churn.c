@@ -20,6 +20,7 @@ static const struct cairn_option_refusal refusals[] = {
 	{"younger", reason}, {"peak", reason}, {"slack", reason}, {"fragmentation", reason}, {"mappings", reason}, {"tagfocus", reason},
 	{"tagignore", reason},
 	{"errors", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL}, {"drop-negative", NULL},
+	CAIRN_UNFOLDED_REFUSALS,
 	{0},
 };
 

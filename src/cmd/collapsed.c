@@ -23,6 +23,8 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
+static const struct cairn_option_refusal refusals[] = {CAIRN_UNFOLDED_REFUSALS, {0}};
+
 static void prepare(void *values)
 {
 	struct options *options = values;
@@ -44,6 +46,7 @@ const struct cairn_command cairn_command_collapsed = {
 	.summary = "print folded stacks, one per line, for flame graph tools",
 	.arguments = "SOURCE...",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .suffixes = (const char *const[]){".folded", NULL},

@@ -34,7 +34,7 @@ static const struct cairn_option table[] = {
 	{0, "listen", "ADDRESS", "listen here (default: 127.0.0.1:4920)", CAIRN_OPTION_TEXT, offsetof(struct options, listen), 0},
 	{0, "tokens", "FILE", "accept only senders with a token of this file: TOKEN [TENANT] on each line", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, tokens), 0},
-	{0, "spool", "DIR", "folder for what is not in the store yet (default: cairn-spool, in $XDG_STATE_HOME or ~/.local/state)",
+	{0, "spool", "FOLDER", "folder for what is not in the store yet (default: cairn-spool, in $XDG_STATE_HOME or ~/.local/state)",
 	 CAIRN_OPTION_TEXT, offsetof(struct options, spool), 0},
 	{0, "spool-bytes", "SIZE", "refuse more while the spool holds this much (default: 4G)", CAIRN_OPTION_SIZE,
 	 offsetof(struct options, spool_bytes), 0},
@@ -44,14 +44,15 @@ static const struct cairn_option table[] = {
 };
 
 static const struct cairn_option name_table[] = {
-	{0, "symbols", "DIR", "also search this folder for binaries and debug files", CAIRN_OPTION_LIST, FIND(symbols), 0},
-	{0, "sysroot", "DIR", "root folder with the files of the profiled machines", CAIRN_OPTION_TEXT, FIND(sysroot), 0},
+	{0, "symbols", "FOLDER", "also search this folder for binaries and debug files", CAIRN_OPTION_LIST, FIND(symbols), 0},
+	{0, "sysroot", "FOLDER", "root folder with the files of the profiled machines", CAIRN_OPTION_TEXT, FIND(sysroot), 0},
 	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, FIND(debuginfod), 0},
-	{0, "uploads", "DIR", "folder for what 'cairn symbols push' uploads (default: uploads, in the folder of --spool)",
+	{0, "uploads", "FOLDER", "folder for what 'cairn symbols push' uploads (default: uploads, in the folder of --spool)",
 	 CAIRN_OPTION_TEXT, offsetof(struct options, uploads), 0},
 	{0, "upload-largest", "SIZE", "refuse an uploaded file that is larger than this (default: 2G)", CAIRN_OPTION_SIZE,
 	 offsetof(struct options, upload_largest), 0},
-	{0, "upload-total", "SIZE", "keep this much of the uploads of one tenant; the least recently used make way (default: 16G)",
+	{0, "upload-total", "SIZE",
+	 "keep this much of the uploads of one tenant; remove the least recently used beyond that (default: 16G)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, upload_total), 0},
 	{0},
 };
@@ -64,7 +65,7 @@ static const struct cairn_option forward_table[] = {
 	{0},
 };
 
-static const struct cairn_option_group groups[] = {{NULL, table, 0}, {"names", name_table, 0}, {"other systems", forward_table, 0}, {0}};
+static const struct cairn_option_group groups[] = {{NULL, table, 0}, {"symbols", name_table, 0}, {"other systems", forward_table, 0}, {0}};
 
 static volatile sig_atomic_t signalled;
 
@@ -90,7 +91,7 @@ static int listen_at(const struct cairn_collector *collector, const char *addres
 	snprintf(config.token, sizeof config.token, "%s", collector->senders.count ? "of a file" : "");
 	int listener = cairn_listen_tcp(&place, &config);
 	if (listener < 0 && place.tcp_needs_token)
-		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE says who may send there",
+		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE lists who may send",
 				 config.listen);
 	else if (listener < 0)
 		cairn_fail(error, "cannot listen on %s", place.tcp_problem);
@@ -184,7 +185,7 @@ const struct cairn_command cairn_command_collect = {
 	.name = "collect",
 	.summary = "take snapshots from many machines and put them into a store",
 	.arguments = "",
-	.detail = "Senders are 'cairn watch --push URL' on every machine, and anybody who can POST a pprof profile to /v1/pprof.",
+	.detail = "Senders are 'cairn watch --push URL' on every machine, and clients that POST a pprof profile to /v1/pprof.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

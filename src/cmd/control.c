@@ -180,6 +180,14 @@ static void put_name(char *out, size_t size, struct cairn_bytes name)
 	snprintf(out, size, "%.*s", (int)(name.length < size ? name.length : size - 1), name.data);
 }
 
+/* The live bytes of PROFILE, unless it counts something else. */
+static void put_live(struct facts *facts, const struct cairn_profile *profile)
+{
+	if (profile->kind == CAIRN_PROFILE_HEAP &&
+	    cairn_profile_value_kind(profile, profile->default_value) == CAIRN_VALUE_LIVE_BYTES)
+		cairn_text_human(cairn_profile_total(profile, profile->default_value), facts->live);
+}
+
 /* From the profile itself, for instance from its memory map, if no agent wrote whose it is. */
 static void read_facts(struct facts *facts, struct cairn_bytes dump, const char *url)
 {
@@ -195,11 +203,23 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
 	if (good && profile.time_ns > 0)
 		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
-	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
-	    cairn_profile_value_kind(&profile, profile.default_value) == CAIRN_VALUE_LIVE_BYTES)
-		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
-	if (good && strcmp(profile.format, "pprof") == 0)
+	if (good)
+		put_live(facts, &profile);
+	if (good && cairn_profile_sniff_inside(dump) == CAIRN_FORMAT_PPROF)
 		facts->ending = "pb.gz";
+	cairn_profile_free(&profile);
+}
+
+/* As the allocator counts them, else as the profile does: only jemalloc counts them. */
+static void read_live(struct facts *facts, struct cairn_bytes dump, const struct cairn_trailer *trailer)
+{
+	uint64_t allocated = cairn_trailer_number(trailer, "stats.allocated");
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	if (allocated)
+		cairn_text_human((double)allocated, facts->live);
+	else if (cairn_profile_read(&profile, dump, "the answer", &(struct cairn_read_options){0}, NULL))
+		put_live(facts, &profile);
 	cairn_profile_free(&profile);
 }
 
@@ -215,7 +235,7 @@ static void make_name(struct cairn_bytes dump, bool is_cpu, const char *url, cha
 		put_name(facts.host, sizeof facts.host, trailer.host);
 		snprintf(facts.pid, sizeof facts.pid, "%d", trailer.pid);
 		if (!is_cpu)
-			cairn_text_human((double)cairn_trailer_number(&trailer, "stats.allocated"), facts.live);
+			read_live(&facts, dump, &trailer);
 	} else {
 		read_facts(&facts, dump, url);
 	}
@@ -374,7 +394,7 @@ const struct cairn_command cairn_command_cpu = {
 	.name = "cpu",
 	.summary = "write a CPU profile of a running process to a file",
 	.arguments = "TARGET",
-	.detail = "Every view, picture and export reads it, for example: cairn flame $(cairn cpu 4242). Idle threads cost nothing.",
+	.detail = "Every view, picture and export reads it, for example: cairn top $(cairn cpu 4242). Idle threads cost nothing.",
 	.groups = cpu_groups,
 	.options_size = sizeof(struct options),
 	.run = run_cpu,

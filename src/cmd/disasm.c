@@ -6,7 +6,7 @@
 
 static const struct cairn_option_refusal refusals[] = {
 	{"nodecount", NULL}, {"rows", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
-	{"functions", NULL}, {"files", NULL}, {"lines", NULL},
+	{"functions", NULL}, {"files", NULL}, {"lines", NULL}, CAIRN_UNFOLDED_REFUSALS,
 	{0},
 };
 

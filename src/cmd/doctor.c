@@ -33,7 +33,7 @@ enum { process = CAIRN_DIAGNOSIS_PROCESS, binary = CAIRN_DIAGNOSIS_BINARY, dump 
 /* In the order in which a person would check. */
 static const struct check {
 	const char *name;
-	unsigned kinds; /* of diagnosiss */
+	unsigned kinds; /* the kinds of diagnosis that it is part of */
 	cairn_check_look *look;
 } checks[] = {
 	{"agent", process, cairn_check_agent},
@@ -64,6 +64,7 @@ static const struct check {
 	{"names", process | binary, cairn_check_names},
 	{"stacks", process | binary, cairn_check_stacks},
 	{"loading", process | binary, cairn_check_loading},
+	{"allocator", dump, cairn_check_dump_allocator},
 	{"samples", dump, cairn_check_dump_samples},
 	{"period", dump, cairn_check_dump_period},
 	{"memory map", dump, cairn_check_dump_maps},
@@ -153,36 +154,32 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 	}
 }
 
-static void write_json(const struct cairn_diagnosis *diagnosis, const struct cairn_finding *findings, bool good, struct cairn_buffer *out)
+static void write_json(const struct cairn_diagnosis *diagnosis, const struct cairn_finding *findings, bool good, struct cairn_json *json)
 {
 	static const char *const kinds[] = {[process] = "process", [binary] = "binary", [dump] = "dump"};
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "name", cairn_bytes_of(diagnosis->name));
-	cairn_json_text(&json, "kind", cairn_bytes_of(kinds[diagnosis->kind]));
-	cairn_json_bool(&json, "right", good);
-	cairn_json_open(&json, "findings", '[');
+	cairn_json_text(json, "name", cairn_bytes_of(diagnosis->name));
+	cairn_json_text(json, "kind", cairn_bytes_of(kinds[diagnosis->kind]));
+	cairn_json_bool(json, "right", good);
+	cairn_json_open(json, "findings", '[');
 	for (int i = 0; i < check_count; i++) {
 		const struct cairn_finding *finding = &findings[i];
 		if (finding->level == CAIRN_NOTHING)
 			continue;
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_text(&json, "check", cairn_bytes_of(checks[i].name));
-		cairn_json_text(&json, "level", cairn_bytes_of(level_words[finding->level]));
-		cairn_json_text(&json, "text", cairn_bytes_of(finding->text.text));
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "check", cairn_bytes_of(checks[i].name));
+		cairn_json_text(json, "level", cairn_bytes_of(level_words[finding->level]));
+		cairn_json_text(json, "text", cairn_bytes_of(finding->text.text));
 		if (finding->fix)
-			cairn_json_text(&json, "fix", cairn_bytes_of(finding->fix));
+			cairn_json_text(json, "fix", cairn_bytes_of(finding->fix));
 		else
-			cairn_json_null(&json, "fix");
+			cairn_json_null(json, "fix");
 		if (finding->advice)
-			cairn_json_text(&json, "advice", cairn_bytes_of(finding->advice));
+			cairn_json_text(json, "advice", cairn_bytes_of(finding->advice));
 		else
-			cairn_json_null(&json, "advice");
-		cairn_json_close(&json, '}');
+			cairn_json_null(json, "advice");
+		cairn_json_close(json, '}');
 	}
-	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_json_close(json, ']');
 }
 
 /* Runs every check that applies; returns whether nothing is wrong. */
@@ -197,14 +194,14 @@ static bool check_all(struct cairn_diagnosis *diagnosis, struct cairn_finding fi
 	return good;
 }
 
-bool cairn_doctor_json(const char *name, const char *token, struct cairn_buffer *out, struct cairn_error *error)
+bool cairn_doctor_json(const char *name, const char *token, struct cairn_json *json, struct cairn_error *error)
 {
 	struct cairn_diagnosis diagnosis;
 	bool seen = cairn_diagnosis_see(&diagnosis, name, token, error);
 	if (seen) {
 		struct cairn_finding findings[check_count] = {0};
 		bool good = check_all(&diagnosis, findings);
-		write_json(&diagnosis, findings, good, out);
+		write_json(&diagnosis, findings, good, json);
 	}
 	cairn_diagnosis_free(&diagnosis);
 	return seen;
@@ -215,10 +212,15 @@ static int examine(struct cairn_diagnosis *diagnosis, bool as_json)
 	struct cairn_finding findings[check_count] = {0};
 	bool good = check_all(diagnosis, findings);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	if (as_json)
-		write_json(diagnosis, findings, good, &out);
-	else
+	if (as_json) {
+		struct cairn_json json = cairn_json(&out);
+		cairn_json_open(&json, NULL, '{');
+		write_json(diagnosis, findings, good, &json);
+		cairn_json_close(&json, '}');
+		cairn_buffer_byte(&out, '\n');
+	} else {
 		write_text(findings, &out);
+	}
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code != CAIRN_EXIT_DONE ? CAIRN_EXIT_USAGE : good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
@@ -230,7 +232,7 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_error error;
 	struct cairn_diagnosis diagnosis;
 	if (count != 1)
-		return cairn_say_usage("'cairn doctor' takes one process, program, library or dump");
+		return cairn_say_usage("'cairn doctor' takes one process, program, library, dump or folder");
 	int code = CAIRN_EXIT_USAGE;
 	if (cairn_diagnosis_see(&diagnosis, operands[0], options->target.token, &error))
 		code = examine(&diagnosis, options->json);
@@ -245,6 +247,7 @@ const struct cairn_command cairn_command_doctor = {
 	.summary = "diagnose an empty profile and print the fix",
 	.arguments = "TARGET|BINARY|DUMP",
 	.detail = "TARGET is a PID, with or without an agent, an agent's socket, or a URL. BINARY is a program or library.\n"
+		  "Of a folder with dumps, the newest is checked.\n"
 		  "Exits with 0 if everything is right, 1 if something is wrong, 2 if it could not look or on a usage error.",
 	.groups = groups,
 	.options_size = sizeof(struct options),

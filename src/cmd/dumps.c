@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "dump/folder.h"
+#include "symbol/live.h"
 
 #include <time.h>
 
@@ -52,6 +53,22 @@ static bool read_dump(const struct cairn_folder *folder, const char *name, struc
 	return good;
 }
 
+/* A process in a container has another PID there than here: dumps that it wrote, or that somebody took of it, name the one that it has
+ * there. */
+static void find_contained(struct cairn_listing *listing)
+{
+	bool runs = false;
+	for (size_t i = 0; i < listing->count; i++) {
+		struct cairn_dump *dump = &listing->dumps[i];
+		if (dump->marks & CAIRN_DUMP_ALIVE || !dump->process.pid)
+			continue;
+		if (dump->marks & CAIRN_DUMP_FIRST)
+			runs = cairn_live_runs(&dump->process);
+		if (runs)
+			dump->marks = (dump->marks | CAIRN_DUMP_ALIVE) & ~(unsigned)CAIRN_DUMP_OOM;
+	}
+}
+
 /* Answers for a folder on this machine, in OUT. */
 static bool do_here(const char *path, const struct options *options, const struct cairn_folder_limits *limits, struct cairn_buffer *out,
 		    struct cairn_error *error)
@@ -67,6 +84,7 @@ static bool do_here(const char *path, const struct options *options, const struc
 	if (options->thin && !cairn_folder_thin(&folder, NULL, error))
 		return false;
 	bool good = cairn_folder_list(&folder, &listing, error);
+	find_contained(&listing);
 	time_t now = time(NULL);
 	struct tm local;
 	if (good && options->json)

@@ -314,6 +314,8 @@ static const struct cairn_option_group export_groups[] = {
 	{0},
 };
 
+static const struct cairn_option_refusal refusals[] = {CAIRN_UNFOLDED_REFUSALS, {0}};
+
 static bool check_export(const void *values, struct cairn_error *error)
 {
 	const struct options *options = values;
@@ -341,6 +343,7 @@ const struct cairn_command cairn_command_export = {
 	.arguments = "SOURCE...",
 	.detail = "Without --format, the output file's extension decides: .pb.gz, .json, .callgrind, .prof, .symbolized or .folded.",
 	.groups = export_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .without_errors = "the formats of other tools",

@@ -63,17 +63,6 @@ static struct origin read_origin(struct cairn_bytes dump, enum cairn_format form
 	return origin;
 }
 
-enum { head_bytes = 4096 };
-
-/* The format of STORED, if necessary decompressed. */
-static enum cairn_format sniff_inside(struct cairn_bytes stored)
-{
-	char head[head_bytes];
-	if (cairn_unpack_sniff(stored) != CAIRN_PACKED_NOT)
-		stored = (struct cairn_bytes){head, cairn_unpack_head(stored, head, sizeof head)};
-	return cairn_profile_sniff((struct cairn_bytes){stored.data, stored.length < head_bytes ? stored.length : head_bytes});
-}
-
 /* Makes PLAIN what STORED is once decompressed: either STORED itself or DATA, which the caller frees in either case. */
 static bool unpack(struct cairn_bytes stored, struct cairn_bytes *plain, char **data, struct cairn_error *error)
 {
@@ -104,7 +93,7 @@ static void examine(struct cairn_dump_files *list, struct cairn_dump_file *item)
 	if (item->program.data || is_elsewhere(item->path) || !cairn_file_map(&file, item->path, NULL))
 		return;
 	struct origin origin = {0};
-	enum cairn_format format = sniff_inside(file.bytes);
+	enum cairn_format format = cairn_profile_sniff_inside(file.bytes);
 	bool packed = cairn_unpack_sniff(file.bytes) != CAIRN_PACKED_NOT;
 	if ((!packed || cairn_format_is_certain(format)) && unpack(file.bytes, &dump, &data, NULL))
 		origin = read_origin(dump, format);
@@ -147,7 +136,7 @@ struct left_out {
  * none. */
 static bool is_dump(const char *path, struct left_out *left_out)
 {
-	char head[head_bytes];
+	char head[CAIRN_FORMAT_HEAD];
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	left_out->unreadable += descriptor < 0 && errno == EACCES;
 	ssize_t length = descriptor >= 0 ? read(descriptor, head, sizeof head) : -1;

@@ -86,6 +86,8 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
+static const struct cairn_option_refusal refusals[] = {CAIRN_UNFOLDED_REFUSALS, {0}};
+
 static void prepare(void *values)
 {
 	struct options *options = values;
@@ -296,6 +298,7 @@ const struct cairn_command cairn_command_flame = {
 		  "red,\n"
 		  "shrinkage in blue. Accepts all options of flamegraph.pl.",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true,
 						   .picture = true,
@@ -397,6 +400,11 @@ static bool draw_script(struct options *options, int count, char **files, struct
 		    cairn_view_show(&script, options, &profile, out, error);
 	cairn_profile_free(&profile);
 	close(file);
+	if (!good && strncmp(error->text, path, strlen(path)) == 0) { /* it is about the input, not about the copy */
+		struct cairn_error about = *error;
+		const char *input = count == 0 || strcmp(files[0], "-") == 0 ? "standard input" : files[0];
+		cairn_fail(error, "%s%s", input, about.text + strlen(path));
+	}
 	return good;
 }
 

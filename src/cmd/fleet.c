@@ -25,13 +25,13 @@ static const struct cairn_command questions[] = {
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_leaks},
 	{.name = "fleet diff",
-	 .summary = "what an instance of one release holds more of than one of another, with error bars",
+	 .summary = "how an instance of one release differs from one of another, with error bars",
 	 .arguments = "",
 	 .groups = cairn_fleet_diff_groups,
 	 .options_size = sizeof(struct cairn_fleet_diff_options),
 	 .run = cairn_fleet_answer_diff},
 	{.name = "fleet bill",
-	 .summary = "what the resident memory of each release is",
+	 .summary = "the breakdown of the resident memory of each release",
 	 .arguments = "",
 	 .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options),
@@ -108,7 +108,7 @@ static int help_view(const struct cairn_command *view)
 		count++;
 	struct cairn_option_group *groups = cairn_array_zero(count + 2, sizeof *groups);
 	memcpy(groups, view->groups, count * sizeof *groups);
-	groups[count] = (struct cairn_option_group){"what is asked about", cairn_fleet_option_table, 0};
+	groups[count] = (struct cairn_option_group){"selection", cairn_fleet_option_table, 0};
 	char name[40];
 	snprintf(name, sizeof name, "fleet %s", view->name);
 	struct cairn_command question = {

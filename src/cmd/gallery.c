@@ -3,6 +3,7 @@
  *
  * The files have the names that GreptimeDB's gen_flamegraph.sh gives them, in the folder `flamegraphs` of the dumps.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -18,6 +19,7 @@
 #include "report/collapsed.h"
 #include "report/flame_svg.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +96,8 @@ static void show_progress(const struct gallery *gallery, size_t done)
 static void say_failure(struct gallery *gallery, const char *what, const struct cairn_error *error)
 {
 	struct cairn_error full = *error;
-	cairn_fail_within(&full, "%s: ", what);
+	if (strncmp(full.text, what, strlen(what)) != 0) /* the reader of a file names it */
+		cairn_fail_within(&full, "%s: ", what);
 	cairn_say_error(full.text);
 	gallery->failures++;
 }
@@ -176,7 +179,8 @@ static void draw_all(struct gallery *gallery)
 		source.sum = true; /* so that dumps of different runs can be compared */
 		source.quiet = i > 0;
 		show_progress(gallery, i);
-		picture->drawn = cairn_source_read(&profiles[at], picture->path, &source, &error);
+		picture->drawn = cairn_source_read(&profiles[at], picture->path, &source, &error) &&
+				 cairn_source_check_thread(&profiles[at], &source, &error);
 		if (picture->drawn) {
 			picture->time_ns = profiles[at].time_ns;
 			cairn_source_name(&profiles[at], &source);
@@ -323,7 +327,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_error error;
 	const struct cairn_source_options *source = &gallery.options->setup.source;
 	if (operand_count != 1)
-		return cairn_say_not_one(operand_count, "DIR", "a folder of dumps");
+		return cairn_say_not_one(operand_count, "FOLDER", "a folder of dumps");
 	struct stat status;
 	if (stat(operands[0], &status) == 0 && !S_ISDIR(status.st_mode)) {
 		cairn_fail_usage(&error, "%s: not a folder of dumps", operands[0]);
@@ -340,7 +344,7 @@ static int run(const void *values, int operand_count, char **operands)
 const struct cairn_command cairn_command_gallery = {
 	.name = "gallery",
 	.summary = "draw flame graphs of all dumps in a folder and of the changes between them",
-	.arguments = "DIR",
+	.arguments = "FOLDER",
 	.detail = "For each dump NAME there are DIR/flamegraphs/NAME.collapse and NAME.svg, from the second on also "
 		  "PREVIOUS_vs_NAME_diff.collapse\n"
 		  "and .svg, and DIR/flamegraphs/index.html shows all of them in the order of time.",
@@ -349,6 +353,25 @@ const struct cairn_command cairn_command_gallery = {
 	.options_size = sizeof(struct options),
 	.run = run,
 };
+
+/* Lists the files of DIR that are called *.gprof, dumps or not: of one that is none, it is said. */
+static void list_by_name(struct cairn_dump_files *files, const char *dir)
+{
+	const char *slash = dir[0] && dir[strlen(dir) - 1] == '/' ? "" : "/";
+	DIR *entries = opendir(dir);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		struct stat status;
+		if (!cairn_bytes_end_with(cairn_bytes_of(entry->d_name), ".gprof"))
+			continue;
+		const char *path = cairn_arena_format(&files->arena, "%s%s%s", dir, slash, entry->d_name);
+		if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		cairn_array_room(files->items, files->count, files->capacity);
+		files->items[files->count++] = (struct cairn_dump_file){.path = path};
+	}
+	if (entries)
+		closedir(entries);
+}
 
 /* GreptimeDB's script of that name: takes the program and the folder, and uses the files called *.gprof. Messages and exit codes are the
  * script's; it prints errors on standard output too. */
@@ -370,12 +393,7 @@ static int run_script(int argc, char **argv)
 	struct options options = {.setup.source.binary = {.items = {argv[1]}, .count = 1}};
 	struct gallery gallery = {.options = &options, .as_script = true};
 	struct cairn_dump_files files = {0};
-	size_t kept = 0;
-	cairn_files_list(&files, 1, argv + 2, NULL);
-	for (size_t i = 0; i < files.count; i++)
-		if (cairn_bytes_end_with(cairn_bytes_of(files.items[i].path), ".gprof"))
-			files.items[kept++] = files.items[i];
-	files.count = kept;
+	list_by_name(&files, argv[2]);
 	int code = make(&gallery, &files, argv[2]);
 	cairn_files_free(&files);
 	return code;

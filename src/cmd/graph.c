@@ -40,6 +40,8 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
+static const struct cairn_option_refusal refusals[] = {CAIRN_UNFOLDED_REFUSALS, {0}};
+
 /* Graphviz's name for the requested format; "dot" for the text itself. NULL if there is no such format. */
 static const char *find_format(const struct options *options, struct cairn_error *error)
 {
@@ -99,6 +101,7 @@ const struct cairn_command cairn_command_graph = {
 		  "Pictures need Graphviz's library (package graphviz);\n"
 		  "dot text does not. In a browser, drag and zoom out.svg.",
 	.groups = groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true, .check = check, .show = show},
 };

@@ -138,7 +138,7 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_source_options source = options.setup.source;
 	source.quiet = true; /* what has no names is said of the page's own profile */
 	/* If the dumps do not form a series, the page shows the newest of them. */
-	if (several && cairn_source_series(&series, &source, &options.setup.view, least_dumps, count, operands, &error) &&
+	if (several && cairn_source_series(&series, &source, &options.setup.view, least_dumps, 1, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
 		cairn_leaks_rank(&leaks, &series, &view);
 		cairn_page_describe(&page, &series, &leaks, &view, &arena);

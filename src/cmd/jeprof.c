@@ -168,7 +168,8 @@ static bool write_raw(struct run *run, struct cairn_error *error)
 	struct cairn_bytes original = {0};
 	bool good = read_original(&run->options, &file, &unpacked, &original, error);
 	enum cairn_format format = cairn_profile_sniff(original);
-	if (good && (!original.length || format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FOLDED)) {
+	/* A sum or a difference has no file; of the others, some are not what jeprof reads. */
+	if (good && (!original.length || format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FOLDED || format == CAIRN_FORMAT_LEDGER)) {
 		good = cairn_symbolized_write(&run->profile, &run->out, error);
 	} else if (good) {
 		enum cairn_profile_kind kind = run->profile.kind;
@@ -245,7 +246,8 @@ static bool report_each_thread(struct run *run, struct cairn_error *error)
 			count++;
 	}
 	qsort(threads, count, sizeof *threads, compare_numbers);
-	bool good = count > 0 || cairn_fail(error, "--thread: the profile has no threads; only jemalloc's own dumps have them");
+	bool good = count > 0 ||
+		    cairn_fail(error, "--thread: the profile has no threads; only heap_v2 dumps, jemalloc's and Cairn's, have them");
 	for (size_t i = 0; good && i < count; i++) {
 		if (i && threads[i] == threads[i - 1])
 			continue;
@@ -309,6 +311,13 @@ static int run_profiles(struct run *run, struct cairn_error *error)
 	return run_loaded(run, error);
 }
 
+static int run_symbols(struct run *run)
+{
+	set_sources(run);
+	struct cairn_find_options find = cairn_source_find(&run->source);
+	return cairn_jeprof_symbols(&find, run->options.memory);
+}
+
 static int say_version(void)
 {
 	puts("jeprof (cairn " CAIRN_VERSION ", with the command line of the jeprof of jemalloc 5.3.0)");
@@ -342,7 +351,7 @@ static int run(int argc, char **argv)
 	else if (!take_program(options, &error))
 		code = cairn_say_error(error.text);
 	else if (options->mode == CAIRN_JEPROF_SYMBOLS)
-		code = cairn_jeprof_symbols(options->program, options->memory);
+		code = run_symbols(&run);
 	else
 		code = run_profiles(&run, &error);
 	cairn_profile_free(&run.profile);

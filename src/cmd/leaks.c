@@ -8,6 +8,7 @@
 #include "cmd/series.h"
 #include "cmd/view.h"
 #include "report/head.h"
+#include "series/onset.h"
 #include "series/words.h"
 #include "symbol/live.h"
 
@@ -69,7 +70,7 @@ static struct limit limit_of(const struct options *options, const struct cairn_s
 	if (options->limit)
 		return (struct limit){(double)options->limit, "option", "the --limit"};
 	if (last->limit_of_group)
-		return (struct limit){last->limit, "cgroup", "the cgroup's limit"};
+		return (struct limit){last->limit, "cgroup", "the control group's limit"};
 	return (struct limit){last->limit, "machine", "the machine's memory"};
 }
 
@@ -101,15 +102,12 @@ static const char *interval_column(const struct report *report, struct cairn_int
 	return out;
 }
 
-/* Hours until the limit at RATE; negative for never, and for a process that has ended unless --limit is given. The size of the process is
- * known more precisely than that of its objects. */
+/* Hours until the limit at RATE; negative for never, and for a process that has ended unless --limit is given. */
 static double hours_at(const struct report *report, double rate)
 {
-	double now = report->last->resident > 0 ? report->last->resident : report->last->total;
-	if (!report->options->limit && cairn_live_is_over(&report->series->profile))
+	if (!cairn_view_in_bytes(report->view) || (!report->options->limit && cairn_live_is_over(&report->series->profile)))
 		return -1;
-	bool reached = report->limit.bytes > 0 && rate > 0 && cairn_view_in_bytes(report->view);
-	return reached ? fmax(0, (report->limit.bytes - now) / rate) : -1;
+	return cairn_leaks_hours_left(report->leaks, report->last, report->limit.bytes, rate);
 }
 
 static double hours_left(const struct report *report)
@@ -139,10 +137,22 @@ static void write_limit(const struct report *report)
 				    cairn_words_duration(left, time, sizeof time),
 				    cairn_words_duration(between.low, soonest, sizeof soonest),
 				    between.high < 0 ? "never" : cairn_words_duration(between.high, latest, sizeof latest));
+	double used = cairn_leaks_used(report->last, report->limit.bytes);
+	if (report->last->resident > 0 && used > report->last->resident)
+		cairn_buffer_format(report->out, "the processes of its control group use %s of that, this one %s\n",
+				    cairn_text_human(used, text), cairn_text_human(report->last->resident, time));
 }
 
 /* Dumps that somebody takes by hand follow each other within seconds. */
 enum { short_seconds = 2, hours_of_day = 24 };
+
+static void write_coverage(const struct report *report)
+{
+	char text[160];
+	struct cairn_coverage coverage = cairn_onset_coverage(report->last);
+	if (cairn_coverage_text(&coverage, text, sizeof text))
+		cairn_buffer_format(report->out, "%s\n", text);
+}
 
 static void write_summary(const struct report *report)
 {
@@ -167,10 +177,13 @@ static void write_summary(const struct report *report)
 				    cairn_words_duration(leaks->hours, time, sizeof time));
 	else
 		cairn_buffer_format(out, ", 1 dump after %s", cairn_words_duration(leaks->observed_hours, time, sizeof time));
-	if (report->last->run > 0)
-		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
+	if (report->last->process > 0)
+		cairn_buffer_format(out, ", %u runs", report->last->process + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, leaks->now.value, text));
-	if (leaks->observed_hours > 0) {
+	write_coverage(report);
+	if (leaks->observed_hours > 0 && !(leaks->longest_hours > 0)) {
+		cairn_buffer_text(out, "hardly any objects were freed, so their ages do not tell how long they live\n");
+	} else if (leaks->observed_hours > 0) {
 		bool short_lived = leaks->longest_hours * 3600 < 0.1;
 		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live %s %s\n",
 				    report->series->point_count >= least_dumps ? " too" : "",
@@ -290,6 +303,8 @@ static void trend_json(struct cairn_json *json, const struct cairn_trend *trend)
 		cairn_json_number(json, "period_hours", trend->period_hours);
 	if (trend->verdict == CAIRN_TOO_EARLY && trend->more_dumps > 0)
 		cairn_json_integer(json, "more_dumps", trend->more_dumps);
+	if (trend->may_replace)
+		cairn_json_bool(json, "may_replace", true);
 	if (trend->verdict == CAIRN_TOO_EARLY && trend->more_hours > 0)
 		cairn_json_number(json, "more_hours", trend->more_hours);
 }
@@ -329,6 +344,18 @@ static void row_json(const struct report *report, struct cairn_json *json, const
 	cairn_json_close(json, '}');
 }
 
+/* As `cairn top --json` has it. */
+static void coverage_json(const struct report *report, struct cairn_json *json)
+{
+	struct cairn_coverage coverage = cairn_onset_coverage(report->last);
+	if (coverage.since_ns <= 0)
+		return;
+	if (coverage.before > 0)
+		cairn_json_number(json, "allocated_before", coverage.before);
+	cairn_json_number(json, "sampled_since", (double)(coverage.since_ns / CAIRN_MILLISECOND_NS) / 1000);
+	cairn_json_bool(json, "partial", cairn_coverage_is_partial(&coverage));
+}
+
 static void write_json(const struct report *report)
 {
 	struct cairn_json json = cairn_json(report->out);
@@ -341,15 +368,19 @@ static void write_json(const struct report *report)
 	cairn_json_text(&json, "summary", cairn_buffer_bytes(&sentence));
 	cairn_buffer_free(&sentence);
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
+	cairn_json_text(&json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[report->view->value].unit));
+	cairn_json_text(&json, "type", cairn_bytes_of(cairn_head_type(report->view)));
 	if (report->last->ended[0])
 		cairn_json_text(&json, "ended", cairn_bytes_of(report->last->ended));
 	cairn_json_integer(&json, "dumps", (int64_t)report->series->point_count);
-	cairn_json_integer(&json, "runs", report->last->run + 1);
+	cairn_json_integer(&json, "runs", report->last->process + 1);
 	cairn_json_number(&json, "hours", leaks->hours);
 	if (leaks->observed_hours > 0) {
 		cairn_json_number(&json, "observed_hours", leaks->observed_hours);
-		cairn_json_number(&json, "longest_lifetime_hours", leaks->longest_hours);
+		if (leaks->longest_hours > 0)
+			cairn_json_number(&json, "longest_lifetime_hours", leaks->longest_hours);
 	}
+	coverage_json(report, &json);
 	cairn_json_bool(&json, "less_than_a_day", leaks->hours < hours_of_day);
 	cairn_json_number(&json, "total", round(leaks->now.value));
 	interval_json(report, &json, "total_low", "total_high", cairn_series_interval(report->series, &leaks->now));
@@ -402,8 +433,9 @@ static int run(const void *values, int operand_count, char **operands)
 	bool part = cairn_view_split_labels(source, &own.setup.view.filter);
 	source->with_freed = !part && cairn_source_is_plain(source);
 	source->unnamed = &unnamed;
+	own.setup.view.fold_wrappers = true; /* what grows is called by the function that wanted the memory, as on every page */
 	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
-	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, 1, operand_count, operands, &error) ||
 	    (series.profile.sample_count == 0 &&
 	     !cairn_source_fail_empty(&series.profile, operand_count == 1 ? operands[0] : NULL, &error)) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {

@@ -18,6 +18,7 @@ static const struct cairn_option table[] = {
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{NULL, cairn_report_option_table, 0},
+	{NULL, cairn_order_option_table, 0},
 	CAIRN_VIEW_GROUPS,
 	{"output", cairn_output_option_table, 0},
 	{0},
@@ -25,7 +26,7 @@ static const struct cairn_option_group groups[] = {
 
 static const struct cairn_option_refusal refusals[] = {
 	{"nodecount", NULL}, {"rows", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
-	{"functions", NULL}, {"files", NULL}, {"addresses", NULL},
+	{"functions", NULL}, {"files", NULL}, {"addresses", NULL}, CAIRN_UNFOLDED_REFUSALS,
 	{0},
 };
 

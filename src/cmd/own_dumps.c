@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "cmd/malloc_conf.h"
 #include "dump/name.h"
 
 #include <dirent.h>
@@ -45,25 +46,24 @@ static void find(const char *prefix, pid_t pid, struct own_dumps *dumps)
 /* The value of prof_prefix in the …MALLOC_CONF of process PID; `jeprof` if it has none. */
 static void read_prefix(pid_t pid, char *out, size_t size)
 {
-	static const char key[] = "prof_prefix:";
+	static const char name[] = "MALLOC_CONF=";
 	struct cairn_file file;
-	char path[64];
+	struct cairn_arena arena = {0};
+	struct cairn_malloc_conf conf = {.arena = &arena};
 	snprintf(out, size, "jeprof");
-	snprintf(path, sizeof path, "/proc/%d/environ", pid);
-	if (!cairn_file_read(&file, path, NULL))
-		return;
-	for (struct cairn_bytes rest = file.bytes; rest.length > 0;) {
+	bool readable = cairn_file_read(&file, cairn_arena_format(&arena, "/proc/%d/environ", pid), NULL);
+	for (struct cairn_bytes rest = readable ? file.bytes : (struct cairn_bytes){"", 0}; rest.length > 0;) {
 		struct cairn_bytes variable = {rest.data, strnlen(rest.data, rest.length)};
 		rest = cairn_bytes_skip(rest, variable.length + 1);
-		const char *conf = memmem(variable.data, variable.length, "MALLOC_CONF=", 12);
-		const char *at = conf ? memmem(variable.data, variable.length, key, sizeof key - 1) : NULL;
-		if (!at)
-			continue;
-		struct cairn_bytes value = cairn_bytes_skip(variable, (size_t)(at - variable.data) + sizeof key - 1);
-		const char *comma = value.length ? memchr(value.data, ',', value.length) : NULL;
-		snprintf(out, size, "%.*s", comma ? (int)(comma - value.data) : (int)value.length, value.data);
+		const char *at = variable.length ? memmem(variable.data, variable.length, name, sizeof name - 1) : NULL;
+		size_t before = at ? (size_t)(at - variable.data) + sizeof name - 1 : variable.length;
+		cairn_malloc_conf_add(&conf, cairn_arena_text(&arena, cairn_bytes_skip(variable, before)));
 	}
-	cairn_file_close(&file);
+	if (cairn_malloc_conf_get(&conf, "prof_prefix"))
+		snprintf(out, size, "%s", cairn_malloc_conf_get(&conf, "prof_prefix"));
+	cairn_arena_free(&arena);
+	if (readable)
+		cairn_file_close(&file);
 }
 
 void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error)

@@ -1,13 +1,14 @@
 /* run.c - `cairn run`: starts a service with profiling and the agent, and leaves a profile when it ends.
  *
  * Everything is done through environment variables, so programs need no change: LD_PRELOAD loads the agent and CAIRN_CONF configures it.
- * For jemalloc's own profiler, its settings are appended to MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads), and with
- * --engine jemalloc a program without jemalloc gets one.
+ * For jemalloc's own profiler, its settings are added to MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads): defaults before
+ * what the user has there, options after it, since the last setting counts. With --engine jemalloc a program without jemalloc gets one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "cmd/command.h"
+#include "cmd/malloc_conf.h"
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 #include "cmd/suffix.h"
@@ -24,7 +25,7 @@
 enum { path_size = CAIRN_PROGRAM_PATH };
 
 struct options {
-	bool active; /* as it is without */
+	bool active; /* as it is without, whatever MALLOC_CONF says */
 	bool wait;
 	uint64_t period;
 	uint64_t interval;
@@ -63,25 +64,38 @@ static int log2_of(uint64_t value)
 static void extend(const char *name, const char *added, char separator, bool front)
 {
 	const char *old = getenv(name);
+	size_t length = old ? strlen(old) : 0;
 	struct cairn_buffer value = cairn_buffer(1 << 20);
-	if (old && old[0] && !front)
-		cairn_buffer_format(&value, "%s%c", old, separator);
+	while (length > 0 && old[length - 1] == separator) /* which would make an empty part */
+		length--;
+	if (length > 0 && !front)
+		cairn_buffer_format(&value, "%.*s%c", (int)length, old, separator);
 	cairn_buffer_text(&value, added);
-	if (old && old[0] && front)
-		cairn_buffer_format(&value, "%c%s", separator, old);
+	if (length > 0 && front)
+		cairn_buffer_format(&value, "%c%.*s", separator, (int)length, old);
 	cairn_buffer_byte(&value, 0);
 	setenv(name, value.data, 1);
 	cairn_buffer_free(&value);
 }
 
-/* The settings of the agent. The user's own CAIRN_CONF follows them and takes precedence. */
-static void set_agent_conf(const struct options *options, const char *prefix)
+/* Reads what the user has set for jemalloc; of the two variables, a program reads only one. */
+static void read_malloc_conf(struct cairn_malloc_conf *conf)
+{
+	static const char *const names[] = {"MALLOC_CONF", "_RJEM_MALLOC_CONF"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		cairn_malloc_conf_add(conf, getenv(names[i]) ? getenv(names[i]) : "");
+}
+
+/* The settings of the agent. The user's own CAIRN_CONF follows them and takes precedence; what the user says in MALLOC_CONF, which the
+ * agent reads as well, is left alone unless an option says otherwise. */
+static void set_agent_conf(const struct options *options, const char *prefix, const struct cairn_malloc_conf *conf)
 {
 	struct cairn_buffer text = cairn_buffer(path_size * 3);
+	bool is_set = !options->prefix && cairn_malloc_conf_true(conf, "prof", false) && cairn_malloc_conf_get(conf, "prof_prefix");
 	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine, options->wait ? "false" : "true");
 	if (options->period)
 		cairn_buffer_format(&text, ",period:%llu", (unsigned long long)options->period);
-	if (strlen(prefix) < sizeof((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
+	if (!is_set && strlen(prefix) < sizeof((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
 		cairn_buffer_format(&text, ",prefix:%s", prefix);
 	if (options->interval)
 		cairn_buffer_format(&text, ",interval:%llu", (unsigned long long)options->interval);
@@ -90,19 +104,28 @@ static void set_agent_conf(const struct options *options, const char *prefix)
 	cairn_buffer_free(&text);
 }
 
-/* jemalloc writes no final dump: it would write it as the user that the service has become, and complain on the service's standard
- * error. */
-static void set_malloc_conf(const struct options *options, const char *prefix, bool insists)
+/* By default jemalloc writes no final dump: it would write it as the user that the service has become, and complain on the service's
+ * standard error. */
+static void set_malloc_conf(const struct options *options, const char *prefix, const char *name)
 {
-	char text[path_size + 200];
-	int length = snprintf(text, sizeof text, "prof:true,prof_active:%s,prof_final:false,lg_prof_sample:%d",
-			      options->wait ? "false" : "true", options->period ? log2_of(options->period) : 19);
+	struct cairn_buffer after = cairn_buffer(path_size + 200);
+	char before[path_size + 200];
+	if (getenv(name))
+		cairn_buffer_text(&after, ",prof:true");
+	if (options->wait || options->active)
+		cairn_buffer_format(&after, ",prof_active:%s", options->wait ? "false" : "true");
+	if (options->period)
+		cairn_buffer_format(&after, ",lg_prof_sample:%d", log2_of(options->period));
 	if (options->interval)
-		length += snprintf(text + length, sizeof text - (size_t)length, ",lg_prof_interval:%d", log2_of(options->interval));
-	snprintf(text + length, sizeof text - (size_t)length, ",prof_prefix:%s", prefix);
-	if (insists)
-		extend("MALLOC_CONF", text, ',', false);
-	extend("_RJEM_MALLOC_CONF", text, ',', false);
+		cairn_buffer_format(&after, ",lg_prof_interval:%d", log2_of(options->interval));
+	if (options->prefix)
+		cairn_buffer_format(&after, ",prof_prefix:%s", prefix);
+	cairn_buffer_byte(&after, 0);
+	snprintf(before, sizeof before, "prof:true,prof_active:true,prof_final:false,prof_prefix:%s", prefix);
+	extend(name, before, ',', true);
+	if (after.data[0])
+		extend(name, after.data + 1, ',', false);
+	cairn_buffer_free(&after);
 }
 
 static void set_preload(const char *path, const struct cairn_program *program, bool on_jemalloc)
@@ -120,12 +143,20 @@ static void set_preload(const char *path, const struct cairn_program *program, b
 		cairn_note("libcairn.so is not beside the command, so the service has no agent and leaves no profile");
 }
 
+/* A service that is started with prof_active:false waits until it is told to sample. */
+static void follow_malloc_conf(struct options *options, const struct cairn_malloc_conf *conf)
+{
+	if (!options->active && !cairn_malloc_conf_true(conf, "prof_active", true))
+		options->wait = true;
+}
+
 /* What the variable of RisingWave's developer tool means. */
 static void follow_risedev(struct options *options, const char *name)
 {
 	const char *risedev = getenv("RISEDEV_ENABLE_HEAP_PROFILE");
 	if (!risedev || !risedev[0])
 		return;
+	options->active = true;
 	options->wait = false;
 	options->interval = options->interval ? options->interval : (uint64_t)4 << 30;
 	options->prefix = options->prefix ? options->prefix : name;
@@ -244,8 +275,41 @@ static bool can_be_profiled(const char *path, const struct cairn_program *progra
 	return !program->is_static && !program->is_musl;
 }
 
+/* Says why the memory of the program itself will be in no profile, and what helps. Returns the reason; NULL if it will be. */
+static const char *say_unseen(const char *path, const struct cairn_program *program)
+{
+	const char *reason = program->is_hidden   ? "its jemalloc has no symbols, by which the agent could find it"
+			     : program->is_unable ? "its jemalloc was built without profiling"
+						  : NULL;
+	if (reason)
+		cairn_note("the memory of %s will not be profiled: %s; %s", path, reason,
+			   program->is_hidden
+				   ? "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with its mallctl"
+				   : "build it with ./configure --enable-prof (Rust: with the feature 'profiling' of tikv-jemallocator)");
+	return reason;
+}
+
+/* Sets the variables of both engines. A jemalloc inside the program has no relocations to change, so its own profiler is needed; Rust's is
+ * always inside. */
+static void set_up(struct options *options, const char *prefix, const struct cairn_program *program)
+{
+	struct cairn_arena arena = {0};
+	struct cairn_malloc_conf conf = {.arena = &arena};
+	bool on_jemalloc = strcmp(options->engine, "jemalloc") == 0;
+	read_malloc_conf(&conf);
+	follow_malloc_conf(options, &conf);
+	set_agent_conf(options, prefix, &conf);
+	bool may = on_jemalloc || strcmp(options->engine, "auto") == 0;
+	if (on_jemalloc || (may && program->jemalloc == CAIRN_JEMALLOC_INSIDE))
+		set_malloc_conf(options, prefix, "MALLOC_CONF");
+	if (may)
+		set_malloc_conf(options, prefix, "_RJEM_MALLOC_CONF");
+	cairn_arena_free(&arena);
+}
+
 /* Starts COMMAND with the environment set up, and returns its exit code as a shell would. */
-static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool takes_profiles)
+static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool takes_profiles,
+		       const char *unseen)
 {
 	struct cairn_error error;
 	struct cairn_supervision *run = calloc(1, sizeof *run);
@@ -264,6 +328,7 @@ static int run_command(const struct options *options, char **command, const char
 		.prefix = prefix,
 		.quiet = options->quiet,
 		.waited = options->wait,
+		.unseen = unseen,
 	});
 	cairn_moment_free(&run->highest);
 	cairn_moment_free(&run->end);
@@ -299,11 +364,8 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_program program = cairn_program_study(path);
 	bool profiled = can_be_profiled(path, &program);
 	if (profiled) {
-		/* A jemalloc inside the program has no relocations to change, so its own profiler is needed; Rust's is always inside. */
+		set_up(&options, prefix, &program);
 		bool on_jemalloc = strcmp(options.engine, "jemalloc") == 0;
-		if (on_jemalloc || strcmp(options.engine, "auto") == 0)
-			set_malloc_conf(&options, prefix, on_jemalloc || program.jemalloc == CAIRN_JEMALLOC_INSIDE);
-		set_agent_conf(&options, prefix);
 		set_preload(path, &program, on_jemalloc);
 		if (options.listen)
 			set_too("listen", options.listen);
@@ -315,7 +377,8 @@ static int run(const void *values, int count, char **operands)
 			return cairn_say_failure(&error);
 		check_listening();
 	}
-	int code = run_command(&options, operands, name, profile_prefix, profiled);
+	const char *unseen = profiled && !program.is_script ? say_unseen(path, &program) : NULL;
+	int code = run_command(&options, operands, name, profile_prefix, profiled, unseen);
 	/* MALLOC_CONF reaches every program that a script starts, and these cannot be known in advance. */
 	if (program.is_script && code == 128 + SIGABRT && strcmp(options.engine, "jemalloc") == 0)
 		cairn_note("a program that %s started has aborted: a static program with jemalloc in it does so with prof:true, which "

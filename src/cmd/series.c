@@ -57,24 +57,48 @@ static bool has_uptime(const struct cairn_profile *profile)
 	       profile->time_ns < most && profile->start_ns >= 0 && profile->start_ns <= profile->time_ns;
 }
 
+/* What is added to the times of a dump. */
+struct shift {
+	int64_t time_ns, since_ns;
+};
+
 /* The wall clock may have been set between two dumps of a process, but the monotonic clock went on: times are converted to the wall clock
- * of the process's last dump. */
+ * of the process's last dump. When sampling began was read from the clock of that moment, which the first dump after it still had. */
+static struct shift find_shift(const struct reading *reading, size_t item)
+{
+	const struct cairn_profile *profile = &reading->profiles[item], *first = profile, *last = profile;
+	if (!reading->good[item] || !has_uptime(profile))
+		return (struct shift){0};
+	for (size_t i = 0; i < reading->files->count; i++) {
+		const struct cairn_profile *other = &reading->profiles[i];
+		if (!reading->good[i] || !has_uptime(other) ||
+		    !cairn_bytes_equal(cairn_strings_bytes(&other->strings, other->life),
+				       cairn_strings_bytes(&profile->strings, profile->life)))
+			continue;
+		last = other->uptime_ns > last->uptime_ns ? other : last;
+		first = other->uptime_ns < first->uptime_ns && other->since_ns == profile->since_ns ? other : first;
+	}
+	int64_t booted = last->time_ns - last->uptime_ns;
+	bool began = profile->since_ns > 0 && profile->since_ns <= profile->time_ns;
+	return (struct shift){
+		.time_ns = booted - (profile->time_ns - profile->uptime_ns),
+		.since_ns = began ? booted - (first->time_ns - first->uptime_ns) : 0,
+	};
+}
+
 static void settle_times(struct reading *reading)
 {
-	for (size_t i = 0; i < reading->files->count; i++) {
+	size_t count = reading->files->count;
+	struct shift *shifts = cairn_array_zero(count, sizeof *shifts);
+	for (size_t i = 0; i < count; i++)
+		shifts[i] = find_shift(reading, i);
+	for (size_t i = 0; i < count; i++) {
 		struct cairn_profile *profile = &reading->profiles[i];
-		const struct cairn_profile *last = profile;
-		for (size_t j = 0; reading->good[i] && has_uptime(profile) && j < reading->files->count; j++) {
-			const struct cairn_profile *other = &reading->profiles[j];
-			if (reading->good[j] && has_uptime(other) && other->uptime_ns > last->uptime_ns &&
-			    cairn_bytes_equal(cairn_strings_bytes(&other->strings, other->life),
-					      cairn_strings_bytes(&profile->strings, profile->life)))
-				last = other;
-		}
-		int64_t time_ns = last == profile ? profile->time_ns : last->time_ns - last->uptime_ns + profile->uptime_ns;
-		profile->start_ns += profile->start_ns ? time_ns - profile->time_ns : 0;
-		profile->time_ns = time_ns;
+		profile->start_ns += profile->start_ns ? shifts[i].time_ns : 0;
+		profile->time_ns += shifts[i].time_ns;
+		profile->since_ns += shifts[i].since_ns;
 	}
+	free(shifts);
 }
 
 /* Adds the dumps of the service with the most dumps. */
@@ -101,7 +125,7 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 		candidates[usable++] = (struct cairn_candidate){
 			.prefix = file->named ? file->name.prefix : (struct cairn_bytes){"", 0},
 			.program = cairn_strings_bytes(&profile->strings, profile->process),
-			.origin = {profile->process_id, profile->start_ns, profile->time_ns},
+			.origin = cairn_origin_of(profile),
 		};
 	}
 	if (cut)
@@ -137,8 +161,8 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 				  "name that folder",
 				  names[0], least, (int)folder - 1, last);
 	return cairn_fail(error,
-			  "%s is a process, which gives one dump, but at least %zu are needed; 'cairn watch --folder DIR %s' collects "
-			  "them, then name DIR",
+			  "%s is a process, which gives one dump, but at least %zu are needed; 'cairn watch --folder FOLDER %s' collects "
+			  "them, then name FOLDER",
 			  names[0], least, names[0]);
 }
 
@@ -158,7 +182,7 @@ static bool read_store(struct cairn_series *series, const struct cairn_source_op
 }
 
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
-			 const struct cairn_view_options *view, size_t least,
+			 const struct cairn_view_options *view, size_t least, size_t least_aged,
 			 int count, char **names, struct cairn_error *error)
 {
 	struct cairn_dump_files files = {.listed_before = options->listed_before};
@@ -201,8 +225,10 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	cairn_files_free(&files);
 	if (alone)
 		return false;
-	bool aged = series->point_count > 0 && series->lives.seconds > 0; /* then one is enough */
-	if (series->point_count < least && !aged)
+	if (series->point_count > 0 && !cairn_source_check_thread(&series->profile, options, error))
+		return false;
+	bool aged = series->point_count > 0 && series->lives.seconds > 0;
+	if (series->point_count < (aged ? least_aged : least))
 		return fail_few(series->point_count, least, count, names, options->token, error);
 	cairn_source_name(&series->profile, options);
 	return true;

@@ -9,10 +9,10 @@
 
 /* Loads the dumps that NAMES stand for into SERIES, in the order of time and with names; the caller frees it. It has the value that VIEW
  * selects. If a folder has several services, the one with the most dumps is used, and of processes that ran at the same time one. Notes
- * say what was left out. Fails with a message if fewer than LEAST dumps can be used, unless the newest has the ages of its objects and
- * they are wanted (with_freed). */
+ * say what was left out. Fails with a message if fewer than LEAST dumps can be used or, if the newest has the ages of its objects and they
+ * are wanted (with_freed), fewer than LEAST_AGED. */
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
-			 const struct cairn_view_options *view, size_t least,
+			 const struct cairn_view_options *view, size_t least, size_t least_aged,
 			 int count, char **names, struct cairn_error *error);
 
 /* For a command's refusals: the options that make one profile of several, which it does not. */

@@ -41,8 +41,9 @@ static const struct cairn_option table[] = {
 	{0, "keep-memory", "SIZE",
 	 "keep dumps in at most this much memory per process (default: 256M); all of a store together (default: 512M)", CAIRN_OPTION_SIZE,
 	 AT(memory), 0},
-	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
-	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
+	{0, "idle", "TIME", "exit after this time without a request (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
+	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts; can be repeated",
+	 CAIRN_OPTION_LIST, AT(services), 0},
 	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE",
 	 CAIRN_OPTION_TEXT, AT(store), 0},
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
@@ -57,15 +58,15 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option names_table[] = {
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(source.binary), 0},
-	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(source.symbols), 0},
-	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(source.sysroot), 0},
+	{0, "symbols", "FOLDER", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(source.symbols), 0},
+	{0, "sysroot", "FOLDER", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(source.sysroot), 0},
 	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, AT(source.debuginfod), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"names", names_table, 0},
+	{"symbols", names_table, 0},
 	{0},
 };
 

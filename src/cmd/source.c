@@ -48,8 +48,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	 CAIRN_OPTION_TEXT, AT(mappings), 0, (const char *const[]){"anonymous", "shared", "file", "reserved", "brk", "all", NULL}},
 	{0, "service", "NAME", "of several dumps, use only those of this service or program", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
-	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
-	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(sysroot), 0},
+	{0, "symbols", "FOLDER", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
+	{0, "sysroot", "FOLDER", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(sysroot), 0},
 	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "do not use the symbol cache", CAIRN_OPTION_FLAG, AT(no_cache), 0},
 	{0, "no-symbols", NULL, "do not symbolize addresses", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
@@ -235,7 +235,14 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
 	}
-	return good && (!options->thread || cairn_filter_thread(profile, options->thread, error));
+	if (good && options->thread)
+		cairn_filter_thread(profile, options->thread);
+	return good;
+}
+
+bool cairn_source_check_thread(const struct cairn_profile *profile, const struct cairn_source_options *options, struct cairn_error *error)
+{
+	return !options->thread || profile->sample_count > 0 || cairn_filter_no_thread(profile, options->thread, error);
 }
 
 /* Says on each sample of PART whose it is. */
@@ -256,7 +263,7 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 	if (good && options->tree && part.process_id)
 		label_process(&part);
 	if (good)
-		*origin = (struct cairn_origin){part.process_id, part.start_ns, part.time_ns};
+		*origin = cairn_origin_of(&part);
 	if (good && factor < 0 && part.period != combine->sum->period)
 		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's is %.0f; each is scaled by its own",
 				   path, part.period, combine->sum->period);
@@ -288,7 +295,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
 	/* Two dumps of one process contain the same samples. */
 	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods &&
-			       now.process_id != 0 && cairn_origin_same(now, base);
+			       now.process_id != 0 && cairn_origin_continues(now, base);
 	cairn_combine_finish(&combine);
 	profile->at_peak = options->peak;
 	profile->as_slack = options->slack;
@@ -462,7 +469,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 		good = cairn_fail_usage(error, "--normalize needs --base");
 	if (good) {
 		cairn_profile_free(profile);
-		good = read_chosen(profile, &list, options, &chosen, error);
+		good = read_chosen(profile, &list, options, &chosen, error) && cairn_source_check_thread(profile, options, error);
 	}
 	if (good && options->columns_compare && !profile->base)
 		subtract_column(profile);

@@ -71,10 +71,13 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 /* Fails with why PROFILE has no samples. SOURCE is where it was read from; NULL if that is several. */
 bool cairn_source_fail_empty(const struct cairn_profile *profile, const char *source, struct cairn_error *error);
 
-/* Reads one file or live process into PROFILE, which it initialises and the caller frees in either case; without names. Any thread may
- * call it. */
+/* Reads one file or live process into PROFILE, which it initialises and the caller frees in either case; without names. It has no samples
+ * if it has none of the thread that OPTIONS name: another source may. Any thread may call it. */
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error);
+
+/* Fails with a list of the threads if OPTIONS name one of which PROFILE, all that was read, has no sample. */
+bool cairn_source_check_thread(const struct cairn_profile *profile, const struct cairn_source_options *options, struct cairn_error *error);
 
 /* Symbolizes the locations that have no name yet, unless OPTIONS disable it. Prints one note if enough of the profile stays unnamed,
  * unless OPTIONS->unnamed keeps that for cairn_source_note_unnamed. */

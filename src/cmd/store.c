@@ -15,8 +15,8 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "cluster", "NAME", "ClickHouse: replicate and distribute the tables over this cluster", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, cluster), 0},
-	{0, "keep-days", "N", "remove what is older than N days, 0 for never (default: as it was, at first never)", CAIRN_OPTION_TEXT,
-	 offsetof(struct options, keep_days), 0},
+	{0, "keep-days", "N", "remove what is older than N days, 0 for never (default: unchanged; never for a new store)",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, keep_days), 0},
 	{0},
 };
 

@@ -123,8 +123,8 @@ const struct cairn_command cairn_command_symbols = {
 	.summary = "upload programs and debug files to a collector",
 	.arguments = "push FILE...",
 	.detail =
-		"A FILE is a program, a library or a debug file with a build-id, or a folder with such files. The collector names with it\n"
-		"the addresses of snapshots that have that build-id, also those it has already.",
+		"A FILE is a program, a library or a debug file with a build-id, or a folder with such files. The collector uses it to\n"
+		"symbolize snapshots with that build-id, including stored ones.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

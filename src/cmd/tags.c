@@ -7,7 +7,7 @@
 enum { default_rows = 30 };
 
 static const struct cairn_option_refusal refusals[] = {
-	{"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
+	{"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS,
 	{0},
 };
 

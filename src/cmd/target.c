@@ -16,6 +16,7 @@
 #include "cmd/restart.h"
 #include "http/client.h"
 #include "http/peer.h"
+#include "process/life.h"
 #include "process/tree.h"
 #include "profile/read.h"
 #include "symbol/live.h"
@@ -24,9 +25,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
@@ -413,15 +416,14 @@ static int exchange(const struct cairn_target *target, const char *method, const
 		cairn_fail_errno(error, "process %d: its network cannot be entered", target->pid);
 	int status = asking.came ? answer.status : 0;
 	*body = answer.body;
-	cairn_arena_free(&arena);
 	if (status > 0 && status != 200) {
 		char words[1600];
 		cairn_http_words(cairn_buffer_bytes(body), words, sizeof words);
-		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status,
-			   words);
+		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? call.url : target->socket, status, words);
 		if (target->pid && words[0])
 			cairn_fail(error, "process %d: %s", target->pid, words);
 	}
+	cairn_arena_free(&arena);
 	return status;
 }
 
@@ -464,12 +466,28 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 	return cairn_endpoint_snapshot(target, body, error);
 }
 
+/* Whether process PID has ended, or does so within a moment: its sockets are closed before that. */
+static bool is_ending(int pid)
+{
+	enum { moment_ms = 1000 };
+	struct pollfd over = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	bool ending = over.fd >= 0 ? poll(&over, 1, moment_ms) > 0 : cairn_life_has_ended(pid);
+	if (over.fd >= 0)
+		close(over.fd);
+	return ending;
+}
+
 bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,
 		      struct cairn_buffer *body, struct cairn_error *error)
 {
 	char path[100];
 	snprintf(path, sizeof path, "/cairn/pprof/profile?seconds=%u&frequency=%u", seconds, frequency);
-	return fetch(target, "GET", path, seconds + patience(answer_seconds), body, error);
+	if (fetch(target, "GET", path, seconds + patience(answer_seconds), body, error))
+		return true;
+	if (target->pid && is_ending(target->pid))
+		cairn_fail(error, "process %d ended before its CPU profile of %u second%s was complete", target->pid, seconds,
+			   seconds == 1 ? "" : "s");
+	return false;
 }
 
 void cairn_target_field(struct cairn_bytes status, const char *path, char *out, size_t size)

@@ -41,8 +41,9 @@ static const struct cairn_option table[] = {
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "the memory limit (default: as recorded in the dumps)", CAIRN_OPTION_SIZE, AT(limit), 0},
-	{0, "history", NULL, "show what the ledger of a process that ended recorded each second (default for one dump)", CAIRN_OPTION_FLAG,
-	 AT(history), 0},
+	{0, "history", NULL,
+	 "show what the ledger of a process that ended recorded each second (default for a dump of a last moment or a ledger)",
+	 CAIRN_OPTION_FLAG, AT(history), 0},
 	{0, "last", "TIME", "with a history: show this much time before the end (default: 1h)", CAIRN_OPTION_TEXT, AT(last), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},
@@ -124,7 +125,7 @@ static void points_json(const struct cairn_timeline *timeline, double limit, str
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "file", cairn_bytes_of(point->path));
 		cairn_json_number(json, "time", (double)point->origin.time_ns / 1e9);
-		cairn_json_integer(json, "run", point->run);
+		cairn_json_integer(json, "run", point->process);
 		cairn_json_integer(json, "pid", (int64_t)point->origin.process_id);
 		known_json(json, "resident", point->resident);
 		known_json(json, "limit", cairn_timeline_limit(timeline, i, limit));
@@ -211,7 +212,8 @@ static int run(const void *values, int operand_count, char **operands)
 	    ((format == format_html || format == format_svg) && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write pictures to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
-	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
+	own.setup.view.fold_wrappers = true; /* as on every page, and in `cairn leaks` */
+	own.setup.source.with_freed = cairn_view_is_whole(&own.setup); /* ages count as in `cairn leaks` */
 	cairn_view_split_labels(&own.setup.source, &own.setup.view.filter);
 	int code;
 	bool found;
@@ -226,13 +228,14 @@ static int run(const void *values, int operand_count, char **operands)
 				 "history of one dump (--history), and 'cairn leaks' for several");
 		return cairn_say_failure(&error);
 	}
-	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, least_dumps, operand_count, operands,
+				 &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_timeline timeline;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		cairn_timeline_make(&timeline, &series, &view, layer_count(options));
+		cairn_timeline_make(&timeline, &series, &view, NULL, layer_count(options));
 		if (format == format_json)
 			write_json(&timeline, (double)options->limit, &out);
 		else if (format == format_svg)

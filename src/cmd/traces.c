@@ -4,6 +4,7 @@
 #include "cmd/view.h"
 #include "report/traces.h"
 
+static const struct cairn_option_refusal refusals[] = {{"cum", NULL}, {"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS, {0}};
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
 {
 	(void)error;
@@ -21,6 +22,7 @@ const struct cairn_command cairn_command_traces = {
 	.arguments = "SOURCE...",
 	.detail = "Prints the largest stack first, each from the allocating function to the outermost caller.",
 	.groups = cairn_report_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.show = show},
 };

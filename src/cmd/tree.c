@@ -8,6 +8,8 @@
 enum { default_rows = 80 };
 static const double default_node_fraction = 0.005, default_edge_fraction = 0.001;
 
+static const struct cairn_option_refusal refusals[] = {CAIRN_UNFOLDED_REFUSALS, {0}};
+
 static bool show_tree(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
 		      struct cairn_error *error)
 {
@@ -45,6 +47,7 @@ const struct cairn_command cairn_command_tree = {
 	.arguments = "SOURCE...",
 	.detail = "Shows 80 rows by default, without functions below 0.005 of the total and calls below 0.001.",
 	.groups = cairn_report_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.show = show_tree},
 };
@@ -54,6 +57,7 @@ const struct cairn_command cairn_command_peek = {
 	.summary = "show the callers and callees of matching functions",
 	.arguments = "REGEX SOURCE...",
 	.groups = cairn_report_groups,
+	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.takes_pattern = true, .show = show_peek},
 };

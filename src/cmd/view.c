@@ -32,11 +32,11 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "full-names", NULL, "show names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
 	{0, "fold-wrappers", NULL,
-	 "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in pages)", CAIRN_OPTION_FLAG,
-	 AT(view.fold_wrappers), 0},
+	 "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in pages, leaks and timeline)",
+	 CAIRN_OPTION_FLAG, AT(view.fold_wrappers), 0},
 	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")", CAIRN_OPTION_TEXT,
 	 AT(view.wrappers), 0},
-	{0, "keep-wrappers", NULL, "do not fold wrappers in pages", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
+	{0, "keep-wrappers", NULL, "do not fold wrappers where that is the default", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
 	{0, "drop-negative", NULL, "with --base: leave out stacks that shrank", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "print percentages of the filtered total, not of the whole profile", CAIRN_OPTION_FLAG,
 	 AT(view.relative_percentages), 0},
@@ -70,13 +70,17 @@ const struct cairn_option cairn_frame_option_table[] = {
 };
 
 const struct cairn_option cairn_report_option_table[] = {
-	{0, "cum", NULL, "sort by cumulative size (Total)", CAIRN_OPTION_FLAG, AT(shape.by_cum), 0},
 	{'n', "nodecount", "N", "show N rows; 0 shows all", CAIRN_OPTION_COUNT, AT(shape.node_count), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(shape.node_count), 0},
 	{0, "nodefraction", "F", "leave out rows below this fraction of the total", CAIRN_OPTION_NUMBER, AT(shape.node_fraction), 0},
 	{0, "edgefraction", "F", "leave out calls below this fraction of the total", CAIRN_OPTION_NUMBER, AT(shape.edge_fraction), 0},
 	{0, "bytes", NULL, "print plain integers", CAIRN_OPTION_FLAG, AT(shape.bytes), 0},
 	{0, "json", NULL, "print one JSON object instead of text; see doc/formats.md", CAIRN_OPTION_FLAG, AT(json), 0},
+	{0},
+};
+
+const struct cairn_option cairn_order_option_table[] = {
+	{0, "cum", NULL, "sort by cumulative size (Total)", CAIRN_OPTION_FLAG, AT(shape.by_cum), 0},
 	{0},
 };
 
@@ -87,6 +91,7 @@ const struct cairn_option cairn_output_option_table[] = {
 
 const struct cairn_option_group cairn_report_groups[] = {
 	{NULL, cairn_report_option_table, 0},
+	{NULL, cairn_order_option_table, 0},
 	CAIRN_VIEW_GROUPS,
 	{"output", cairn_output_option_table, 0},
 	{0},

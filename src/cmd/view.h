@@ -23,6 +23,7 @@ struct cairn_view_setup {
 
 /* For a command's groups; all go with a struct cairn_view_setup. */
 extern const struct cairn_option cairn_report_option_table[]; /* rows, numbers and JSON */
+extern const struct cairn_option cairn_order_option_table[];  /* the order of rows */
 extern const struct cairn_option cairn_view_option_table[];   /* what is shown */
 extern const struct cairn_option cairn_errors_option_table[]; /* confidence intervals */
 extern const struct cairn_option cairn_filter_option_table[]; /* filters of stacks */
@@ -40,6 +41,9 @@ extern const struct cairn_option cairn_output_option_table[]; /* the output */
 #define CAIRN_SOURCES_GROUPS                                                                                           \
 	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},               \
 		{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)}
+
+/* For the refusals of a command that folds wrappers only if it is asked to, so that there are none to keep. */
+#define CAIRN_UNFOLDED_REFUSALS {"keep-wrappers", NULL}
 
 /* All of them and the sources': the groups of a command that has no options of its own. */
 extern const struct cairn_option_group cairn_report_groups[];

@@ -46,6 +46,7 @@ struct options {
 	const char *keep_bytes; /* a size, 0 included; NULL if it was not given */
 	uint64_t keep_count, keep_free;
 	struct cairn_option_list services;
+	const char *from;
 	const char *push, *store;
 	struct cairn_option_list labels, forwards;
 	const char *forward_headers;
@@ -69,9 +70,9 @@ static const struct cairn_option rule_table[] = {
 };
 
 static const struct cairn_option folder_table[] = {
-	{'o', "folder", "DIR", "the folder for dumps (default: the current folder)", CAIRN_OPTION_TEXT, offsetof(struct options, folder),
+	{'o', "folder", "FOLDER", "the folder for dumps (default: the current folder)", CAIRN_OPTION_TEXT, offsetof(struct options, folder),
 	 0},
-	{0, "output", "DIR", NULL, CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
+	{0, "output", "FOLDER", NULL, CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
 	{0, "file-name", "NAME", "name dump files: %t time, %T time in UTC, %n program, %p PID, %h host, %r reason", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, file_name), 0},
 	{0, "keep-count", "N", "keep at most N dumps in the folder (default: no limit)", CAIRN_OPTION_COUNT,
@@ -86,10 +87,12 @@ static const struct cairn_option folder_table[] = {
 };
 
 static const struct cairn_option table[] = {
-	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts",
+	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts; can be repeated",
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
 	{0, "tree", NULL, "with a PID: also watch its present and future descendants", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
+	{0, "from", "URL", "with one PID: take its dumps from this page, such as GreptimeDB's, instead of from an agent", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, from), 0},
 	{0, "once", NULL, "exit after the first dump of each process", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "exit after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "print errors only", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
@@ -98,13 +101,13 @@ static const struct cairn_option table[] = {
 };
 
 static const struct cairn_option attach_table[] = {
-	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
+	{0, "attach", NULL, "attach to processes without an agent, as 'cairn attach' does", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, attach), 0},
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, offsetof(struct options, agent.period),
 	 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, agent.engine), 0},
-	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000; clients need the token of --token",
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999; clients need the token of --token",
 	 CAIRN_OPTION_TEXT, offsetof(struct options, agent.listen), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, agent.budget), 0},
@@ -118,7 +121,7 @@ static const struct cairn_option push_table[] = {
 	 offsetof(struct options, push), 0},
 	{0, "store", "STORE", "also put each dump into this store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, store), 0},
-	{0, "label", "KEY=VALUE", "with the others here: send this along; service and version are labels; can be repeated",
+	{0, "label", "KEY=VALUE", "add this label to everything sent; service and version are labels; can be repeated",
 	 CAIRN_OPTION_LIST, offsetof(struct options, labels), 0},
 	{0, "forward", "KIND:URL", "also send each dump to pyroscope:URL, otlp:URL, parca:URL or coroot:URL; can be repeated",
 	 CAIRN_OPTION_LIST, offsetof(struct options, forwards), 0},
@@ -161,17 +164,23 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 	return cairn_watch_event(out, event, watched->name, watched->life.pid, watched->program);
 }
 
-/* The memory of all watched processes, and their number. */
+/* The memory of all watched processes, and their number. What those of a tree share is counted once, unless there is so much of it that
+ * the loop would wait. */
 static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 {
-	uint64_t sum = 0;
+	static const uint64_t quick = (uint64_t)8 << 30;
+	uint64_t sum = 0, once = 0;
 	*processes = 0;
-	for (size_t i = 0; i < loop->count; i++)
-		if (loop->items[i].running && !loop->items[i].ended) {
-			sum += loop->items[i].reading.anonymous;
-			++*processes;
-		}
-	return sum;
+	for (size_t i = 0; i < loop->count; i++) {
+		const struct cairn_watched *watched = &loop->items[i];
+		if (!watched->running || watched->ended)
+			continue;
+		++*processes;
+		sum += watched->reading.anonymous;
+		if (loop->options->tree && sum <= quick)
+			once += cairn_memory_in_sum(watched->life.pid, watched->reading.anonymous);
+	}
+	return loop->options->tree && sum <= quick ? once : sum;
 }
 
 /* Reports a new dump, and queues it for --push and for a verdict. */
@@ -513,6 +522,7 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 	*rules = cairn_trigger_usual;
 	if (given)
 		*rules = (struct cairn_trigger_rules){.start = rules->start, .every = rules->every, .distance = rules->distance,
+						      .interval_distance = rules->interval_distance,
 						      .grow = options->words[EVERY] ? rules->grow : 0};
 	for (unsigned i = 0; i < RULE_WORDS; i++)
 		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], &wrong))
@@ -570,7 +580,7 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 	if (good && !pid)
 		pid = cairn_target_process(&target);
 	if (good && !target.url && pid <= 0)
-		good = cairn_fail(&error, "%s: nobody answers there", operand);
+		good = cairn_fail(&error, "%s: nothing answers there", operand);
 	if (good && begin(loop, watched, pid, &error))
 		return;
 	cairn_say_error(error.text);
@@ -691,6 +701,12 @@ static bool check_options(const struct options *options, int count, char **opera
 		return cairn_fail_usage(error, "--label goes with --push URL, --store STORE or --forward KIND:URL");
 	if (!check_forwards(&options->forwards, error))
 		return false;
+	if (options->from && (count != 1 || !cairn_target_pid(operands[0]) || options->services.count || options->tree || options->attach ||
+			      options->words[INTERVAL]))
+		return cairn_fail_usage(error, "--from goes with one PID, and not with --service, --tree, --attach or --interval");
+	if (options->from && (!cairn_target_is(options->from) || cairn_target_pid(options->from)))
+		return cairn_fail_usage(error, "--from takes a URL such as http://localhost:4000/debug/prof/mem, not '%.100s'",
+					options->from);
 	if (options->store && !cairn_store_name(options->store, error))
 		return false;
 	if (count + (int)options->services.count == 0)
@@ -702,7 +718,8 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct loop loop = {.options = options,
-			    .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
+			    .watch = {.token = options->target.token, .from = options->from, .attach = options->attach,
+				      .agent = options->agent}};
 	struct cairn_error error;
 	int64_t duration_ns;
 	loop.watch.agent.token = options->target.token;

@@ -34,7 +34,7 @@ bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, st
 {
 	*ledger = (struct cairn_ledger){.memory = bytes};
 	if (!cairn_ledger_is(bytes) || bytes.length < CAIRN_LEDGER_HEADER)
-		return cairn_fail(error, "not a ledger of Cairn's sampler");
+		return cairn_fail(error, "not a ledger of Cairn's own engine");
 	memcpy(&ledger->header, bytes.data, sizeof ledger->header);
 	const struct cairn_ledger_header *header = &ledger->header;
 	if (header->version != CAIRN_LEDGER_VERSION)

@@ -234,11 +234,24 @@ static size_t end_of_process(const struct cairn_listing *listing, size_t start)
 	return end;
 }
 
+/* `cairn run` calls the dump of the highest moment so. The process may have had more memory afterwards, freed but not returned. */
+static bool is_peak(const struct cairn_dump *dump)
+{
+	return cairn_bytes_end_with(cairn_bytes_of(dump->name), ".peak.heap");
+}
+
+static bool is_higher(const struct cairn_dump *dump, const struct cairn_dump *than)
+{
+	if (is_peak(dump) != is_peak(than))
+		return is_peak(dump);
+	return dump->memory != than->memory ? dump->memory > than->memory : dump->sampled > than->sampled;
+}
+
 static void mark_process(struct cairn_dump *dumps, size_t count)
 {
 	struct cairn_dump *highest = dumps;
 	for (size_t i = 0; i < count; i++)
-		if (dumps[i].memory != highest->memory ? dumps[i].memory > highest->memory : dumps[i].sampled > highest->sampled)
+		if (is_higher(&dumps[i], highest))
 			highest = &dumps[i];
 	unsigned alive = cairn_life_goes_on(&dumps->process) ? CAIRN_DUMP_ALIVE : 0;
 	for (size_t i = 0; i < count; i++)
@@ -475,26 +488,44 @@ static bool thin_round(struct cairn_listing *listing, struct balance *balance, s
 	return count > 0;
 }
 
+/* Whether LIMITS are for DUMP. A process whose start is not known could be another one of the same PID: it owns nothing. */
+static bool is_limited(const struct cairn_folder_limits *limits, const struct cairn_dump *dump)
+{
+	const struct cairn_life *owner = &limits->owner;
+	return !owner->pid || (owner->ticks && cairn_life_equal(owner, &dump->process));
+}
+
+/* Counts the dumps that LIMITS are for, and keeps all others. */
+static void weigh(struct cairn_listing *listing, const struct cairn_folder_limits *limits, struct balance *balance)
+{
+	for (size_t i = 0; i < listing->count + listing->damaged; i++) {
+		bool limited = is_limited(limits, &listing->dumps[i]);
+		balance->count += limited;
+		balance->bytes += limited ? listing->dumps[i].size : 0;
+		if (!limited)
+			listing->dumps[i].marks |= CAIRN_DUMP_KEPT;
+	}
+}
+
 void cairn_listing_plan(struct cairn_listing *listing, const struct cairn_folder_limits *limits, int64_t now_ns, uint64_t spare)
 {
-	uint64_t bytes = listing->bytes + listing->damaged_bytes;
 	struct balance balance = {
-		.count = listing->count + listing->damaged,
-		.bytes = bytes,
 		.count_most = limits->count ? limits->count : UINT64_MAX,
 		.bytes_most = limits->bytes ? limits->bytes : UINT64_MAX,
 	};
-	uint64_t left = bytes > spare ? bytes - spare : 0;
+	mark_kept(listing);
+	weigh(listing, limits, &balance);
+	uint64_t left = balance.bytes > spare ? balance.bytes - spare : 0;
 	if (spare && left < balance.bytes_most)
 		balance.bytes_most = left;
-	mark_kept(listing);
-	drop_moments(listing, drop_moment, &balance);
+	if (!limits->owner.pid) /* a last moment is that of another process */
+		drop_moments(listing, drop_moment, &balance);
 	for (size_t i = 0; i < listing->count + listing->damaged && limits->age_seconds; i++)
 		if (!(listing->dumps[i].marks & (CAIRN_DUMP_KEPT | CAIRN_DUMP_DROP)) &&
 		    (now_ns - listing->dumps[i].time_ns) / CAIRN_SECOND_NS > (int64_t)limits->age_seconds)
 			drop(&balance, &listing->dumps[i]);
 	for (size_t i = listing->count; i < listing->count + listing->damaged && is_over(&balance); i++)
-		if (!(listing->dumps[i].marks & CAIRN_DUMP_DROP))
+		if (!(listing->dumps[i].marks & (CAIRN_DUMP_KEPT | CAIRN_DUMP_DROP)))
 			drop(&balance, &listing->dumps[i]);
 	struct candidate *candidates = is_over(&balance) ? cairn_pages_map(listing->count * sizeof *candidates) : NULL;
 	while (candidates && is_over(&balance) && thin_round(listing, &balance, candidates))

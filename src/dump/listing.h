@@ -24,6 +24,8 @@ struct cairn_folder_limits {
 	uint64_t bytes;       /* of all dumps together */
 	uint64_t age_seconds; /* of a dump */
 	uint64_t free_bytes;  /* to be left free on the disk; CAIRN_FREE_DEFAULT for a twentieth of it, at most 1 GiB */
+	/* The process whose dumps alone are counted and removed, where the folder is not Cairn's own; all zeroes for the dumps of all. */
+	struct cairn_life owner;
 };
 
 #define CAIRN_FREE_DEFAULT UINT64_MAX
@@ -49,7 +51,8 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 
 void cairn_listing_free(struct cairn_listing *listing);
 
-/* Marks with CAIRN_DUMP_DROP the dumps that must be removed to stay within LIMITS at NOW_NS and to free SPARE bytes more. */
+/* Marks with CAIRN_DUMP_DROP the dumps that must be removed to stay within LIMITS at NOW_NS and to free SPARE bytes more. Last moments
+ * beyond the number that is kept go too, unless the limits are those of one process. */
 void cairn_listing_plan(struct cairn_listing *listing, const struct cairn_folder_limits *limits, int64_t now_ns, uint64_t spare);
 
 /* Removes the dumps marked with CAIRN_DUMP_DROP from the listing. */

@@ -20,6 +20,7 @@ const struct cairn_trigger_rules cairn_trigger_usual = {
 	.every = 600 * CAIRN_SECOND_NS,
 	.share = 0.9,
 	.distance = 10 * CAIRN_SECOND_NS,
+	.interval_distance = CAIRN_SECOND_NS,
 };
 
 bool cairn_trigger_any(const struct cairn_trigger_rules *rules)
@@ -171,19 +172,20 @@ void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trig
 			  const struct cairn_memory_reading *reading, enum cairn_trigger_reason reason, bool success)
 {
 	trigger->failures = success ? 0 : trigger->failures + 1;
-	int64_t wait = wait_after(rules->distance, trigger->failures);
 	for (int i = CAIRN_TRIGGER_NONE + 1; i < CAIRN_TRIGGER_REASONS; i++)
 		if (trigger->due & 1U << i || i == (int)reason) {
 			trigger->tried |= 1U << i;
 			trigger->tried_at[i] = trigger->now;
-			trigger->wait[i] = wait;
+			trigger->wait[i] = wait_after(i == CAIRN_TRIGGER_INTERVAL ? rules->interval_distance : rules->distance,
+						      trigger->failures);
 		}
 	if (!success)
 		return;
 	if (reading->anonymous > trigger->highest)
 		trigger->highest = reading->anonymous;
-	if (trigger->due & bit(CAIRN_TRIGGER_INTERVAL))
-		trigger->allocated = reading->allocated;
+	/* In whole intervals: late looks do not make them fewer. */
+	if (trigger->due & bit(CAIRN_TRIGGER_INTERVAL) && reading->allocated > trigger->allocated)
+		trigger->allocated += (reading->allocated - trigger->allocated) / rules->interval * rules->interval;
 	trigger->events = reading->events;
 	trigger->share_fired = trigger->share_fired || trigger->due & bit(CAIRN_TRIGGER_SHARE);
 	trigger->pressure_fired = trigger->pressure_fired || trigger->due & bit(CAIRN_TRIGGER_PRESSURE);
@@ -308,11 +310,14 @@ bool cairn_trigger_set(struct cairn_trigger_rules *rules, const char *name, cons
 		return cairn_fail(error, "unknown rule '%.40s'", name);
 	void *field = (char *)rules + word->offset;
 	switch (word->kind) {
+	case SPAN:
+		if (!cairn_text_duration(text, field))
+			return cairn_fail(error, "%s takes a time such as 30s, 10m or 1h, not '%.40s'", name, text);
+		if (field == &rules->distance)
+			rules->interval_distance = rules->distance;
+		return true;
 	case SIZE:
 		return cairn_text_size(text, field) || cairn_fail(error, "%s takes a size such as 20M or 4G, not '%.40s'", name, text);
-	case SPAN:
-		return cairn_text_duration(text, field) ||
-		       cairn_fail(error, "%s takes a time such as 30s, 10m or 1h, not '%.40s'", name, text);
 	case SHARE:
 		return cairn_text_share(text, field) || cairn_fail(error, "%s takes a share such as 90%%, not '%.40s'", name, text);
 	case SWITCH:

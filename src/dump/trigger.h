@@ -10,7 +10,8 @@
  *   pressure  10%     waiting for memory took this share of ten seconds, or the group ran into its limits
  *   time      1h      this long since the last dump
  *   interval  4G      this much was allocated since the last dump of this rule, freed or not (like jemalloc's lg_prof_interval)
- *   distance  10s     the minimum time between two dumps of one rule; a rule that waits for it is not forgotten
+ *   distance  10s     the minimum time between two dumps of one rule; a rule that waits for it is not forgotten. Without it, `interval`
+ *                     has one second: jemalloc has none
  *
  * A value of 0 turns a rule off. The folder's own keywords are keep_count, keep_bytes, keep_age and keep_free (folder.h); all keywords may
  * be written with - or _. Memory means anonymous memory (memory.h): page cache is not a leak.
@@ -47,6 +48,7 @@ struct cairn_trigger_rules {
 	int64_t time;
 	uint64_t interval;
 	int64_t distance;
+	int64_t interval_distance; /* the same for `interval` */
 };
 
 /* The lowest reading of each part of the span for `grow`, so that a span of any length takes the same few bytes. */

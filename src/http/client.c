@@ -178,7 +178,7 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 				  cairn_text_human((double)exchange->answer->body.maximum, size));
 	switch (code) {
 	case CURLE_ABORTED_BY_CALLBACK:
-		return cairn_fail(error, "%s: nobody waits for the answer any more", name);
+		return cairn_fail(error, "%s: the client no longer waits for the answer", name);
 	case CURLE_COULDNT_RESOLVE_HOST:
 		return cairn_fail(error, "%s: unknown host", name);
 	case CURLE_COULDNT_CONNECT:

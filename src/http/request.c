@@ -212,21 +212,14 @@ int cairn_request_parse(struct cairn_request *request, struct cairn_bytes input,
 	return 200;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 size_t cairn_query_decode(struct cairn_bytes text, bool plus, char *out, size_t size)
 {
 	size_t written = 0;
 	for (size_t i = 0; i < text.length && written + 1 < size; i++) {
 		char c = text.data[i];
-		if (c == '%' && i + 2 < text.length && hex_digit(text.data[i + 1]) >= 0 && hex_digit(text.data[i + 2]) >= 0) {
-			c = (char)(hex_digit(text.data[i + 1]) << 4 | hex_digit(text.data[i + 2]));
+		if (c == '%' && i + 2 < text.length && cairn_text_hex_digit(text.data[i + 1]) >= 0 &&
+		    cairn_text_hex_digit(text.data[i + 2]) >= 0) {
+			c = (char)(cairn_text_hex_digit(text.data[i + 1]) << 4 | cairn_text_hex_digit(text.data[i + 2]));
 			i += 2;
 		} else if (c == '+' && plus) {
 			c = ' ';
@@ -266,12 +259,12 @@ static int next_state(struct cairn_chunks *chunks, char c)
 	bool control = (unsigned char)c < ' ' && c != '\t';
 	switch (chunks->state) {
 	case chunk_size:
-		if (hex_digit(c) >= 0) {
+		if (cairn_text_hex_digit(c) >= 0) {
 			if (chunks->left >> 48)
 				return -1;
 			/* one more than the value, so that "no digit yet" is zero */
 			uint64_t value = chunks->left ? chunks->left - 1 : 0;
-			chunks->left = (value << 4 | (uint64_t)hex_digit(c)) + 1;
+			chunks->left = (value << 4 | (uint64_t)cairn_text_hex_digit(c)) + 1;
 			return chunk_size;
 		}
 		if (chunks->left == 0)

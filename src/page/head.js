@@ -34,7 +34,7 @@ function showHead(page) {
 	const unnamed = percent(facts.unnamed, film ? facts.total : tree.size[0]);
 	list.push(["Without a name", !facts.unnamed ? "none" : film ? unnamed : `${human(facts.unnamed, unit)} (${unnamed})`]);
 	if (facts.folded)
-		list.push(["Smaller stacks", percent(facts.folded, film ? facts.total : tree.size[0]) + " not told apart"]);
+		list.push(["Smaller stacks", percent(facts.folded, film ? facts.total : tree.size[0]) + " merged"]);
 	facts.filters.forEach((text) => list.push(["Filter", text]));
 	element("facts-list").append(...list.filter(([, value]) => value).map(([name, value]) => {
 		const item = make("div");

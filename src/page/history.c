@@ -15,11 +15,11 @@ void cairn_page_history_write(const struct cairn_profile *profile, struct cairn_
 	struct cairn_history history = cairn_history_make(profile, last_ns);
 	if (profile->history_count > 0 && history.count > 1 && !profile->base) {
 		struct cairn_buffer svg = cairn_buffer(SIZE_MAX);
-		cairn_history_svg(&history, "Memory up to the end", &svg);
+		cairn_history_svg(&history, "Memory up to the end", CAIRN_HISTORY_LOW, &svg);
 		struct cairn_bytes picture = cairn_buffer_bytes(&svg), line;
 		cairn_text_line(&picture, &line, NULL); /* the XML declaration of a separate file */
 		cairn_buffer_text(out, "<section id=\"history\" aria-label=\"Memory up to the end\"><template shadowrootmode=\"open\">\n"
-				       "<style>svg{display:block;width:100%;max-width:960px;height:auto}</style>\n");
+				       "<style>svg{display:block;width:100%;height:auto}</style>\n");
 		cairn_buffer_append(out, picture.data, picture.length);
 		cairn_buffer_text(out, "</template></section>\n");
 		cairn_buffer_free(&svg);

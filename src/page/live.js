@@ -456,7 +456,7 @@ class Live {
 			["set-base", process.dumps > 0], ["save", process.dumps > 0]]))
 			/** @type {HTMLButtonElement} */ (element(id)).disabled = !on || this.lostSince > 0;
 		element("more-button").hidden = !process.live;
-		element("footer").textContent = `Cairn ${this.version ?? ""}. Only this machine is asked: the page loads nothing from elsewhere.`;
+		element("footer").textContent = `Cairn ${this.version ?? ""}. The page loads nothing from other servers.`;
 		this.showMoment();
 	}
 

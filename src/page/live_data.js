@@ -1,8 +1,8 @@
 // @ts-check
 /* live_data.js - the requests of a live page to its server, and the answers (doc/live-page.md).
  *
- * The token comes in the fragment of the address and is kept for the tab, so that it is there after a reload. Events are read with fetch, which can send the token; the
- * browser's own EventSource cannot.
+ * The token comes in the fragment of the address and is kept for the tab, so that it is there after a reload. Events are read with fetch,
+ * which can send the token; the browser's own EventSource cannot.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /**

@@ -127,7 +127,7 @@ function showHealth(panel, health, process) {
 		["One snapshot", health.snapshot ? `${humanDuration(health.snapshot * 1e9)} in the service, ${humanDuration(health.cost * 1e9)} in all`
 			: ""],
 		["Snapshots", `${humanCount(health.snapshots)} taken, ${humanCount(health.failures)} failed`],
-		["Settings that are wrong", status.config_problems ? String(status.config_problems) : ""],
+		["Invalid settings", status.config_problems ? String(status.config_problems) : ""],
 	];
 	const list = make("dl", "facts");
 	list.append(...rows.filter(([, value]) => value).flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
@@ -140,7 +140,8 @@ function showHealth(panel, health, process) {
  */
 function showRuns(panel, runs, pick) {
 	const ended = runs.filter((run) => run.ended).length;
-	panel.replaceChildren(make("p", "caption", `${runs.length} runs, of ${ended} the end is known. Select one to see its last moment.`),
+	const caption = `${runs.length} runs; it is known how ${ended} of them ended. Select one to see its last moment.`;
+	panel.replaceChildren(make("p", "caption", caption),
 		plainTable(["PID", "Dumps", "Live", "Last moment", "How it ended"], runs.map((run, i) => ({
 			cells: [{text: run.pid ? String(run.pid) : "–"}, {text: humanCount(run.dumps)}, {text: humanBytes(run.total)},
 				{text: clockTime(run.last, false), title: `from ${clockTime(run.first)} to ${clockTime(run.last)}`},

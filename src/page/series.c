@@ -84,7 +84,7 @@ void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timel
 			.total = timeline->totals[i].value,
 			.resident = series->points[i].resident,
 			.limit = cairn_timeline_limit(timeline, i, limit),
-			.run = series->points[i].run,
+			.run = series->points[i].process,
 		};
 	for (size_t l = 0; l < layers; l++) {
 		double *values = cairn_arena_zero(arena, points, sizeof *values);

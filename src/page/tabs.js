@@ -69,7 +69,7 @@ function showBill(panel, bill) {
 function showChurn(panel, churn, pick) {
 	const rows = /** @type {any[]} */ (churn.rows), rate = churn.seconds !== null;
 	panel.replaceChildren(make("p", "caption", "What is allocated and freed again, by call path."),
-		plainTable([rate ? "Bytes/s" : "Bytes", rate ? "Objects/s" : "Objects", "Median life", "Within 1 ms", "Freed elsewhere",
+		plainTable([rate ? "Bytes/s" : "Bytes", rate ? "Objects/s" : "Objects", "Median life", "Within 1 ms", "Other thread",
 			"Call path"], rows.map((row) => ({
 			cells: [{text: humanBytes(rate ? row.bytes_per_second : row.bytes)},
 				{text: humanCount(rate ? row.objects_per_second : row.objects)},

@@ -278,6 +278,7 @@ static void read_limits(struct cairn_memory *memory)
 			slow->limit = limit;
 			tightest = length;
 		}
+	memory->limiting = tightest;
 	slow->limit_of_group = tightest > 0;
 	slow->usage = tightest ? read_usage(memory, tightest) : 0;
 }
@@ -323,6 +324,7 @@ static void refresh(struct cairn_memory *memory)
 	slow->limit = slow->host_total;
 	slow->limit_of_group = false;
 	slow->usage = 0;
+	memory->limiting = 0;
 	if (memory->group[0])
 		read_limits(memory);
 	read_events(memory, &slow->events);
@@ -389,10 +391,24 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 	return true;
 }
 
+/* The page cache of the group in the first LENGTH bytes of the folder: what was not used lately, and with ALL the rest as well. */
+static uint64_t read_cache(const struct cairn_memory *memory, size_t length, bool all)
+{
+	char path[path_size], text[piece];
+	snprintf(path, sizeof path, "%.*s/memory.stat", (int)length, memory->group);
+	struct cairn_bytes lines = cairn_peek(path, text, sizeof text);
+	uint64_t inactive = number_of(lines, memory->version_one ? "total_inactive_file" : "inactive_file");
+	return inactive + (all ? number_of(lines, memory->version_one ? "total_active_file" : "active_file") : 0);
+}
+
+uint64_t cairn_memory_cache(const struct cairn_memory *memory)
+{
+	return memory->limiting ? read_cache(memory, memory->limiting, true) : 0;
+}
+
 /* What the group in the first LENGTH bytes of the folder has left; UINT64_MAX where it has no limit. */
 static uint64_t left_in_group(const struct cairn_memory *memory, size_t length)
 {
-	char path[path_size], text[piece * 2];
 	uint64_t limit = no_limit;
 	for (const char *const *name = limit_names(memory); *name; name++) {
 		uint64_t found = read_number(memory->group, length, *name, no_limit);
@@ -400,10 +416,7 @@ static uint64_t left_in_group(const struct cairn_memory *memory, size_t length)
 	}
 	if (limit >= no_limit)
 		return UINT64_MAX;
-	snprintf(path, sizeof path, "%.*s/memory.stat", (int)length, memory->group);
-	struct cairn_bytes lines = cairn_peek(path, text, sizeof text);
-	uint64_t cache = number_of(lines, memory->version_one ? "total_inactive_file" : "inactive_file");
-	uint64_t usage = read_usage(memory, length);
+	uint64_t cache = read_cache(memory, length, false), usage = read_usage(memory, length);
 	usage -= cache < usage ? cache : usage;
 	return usage < limit ? limit - usage : 0;
 }
@@ -431,6 +444,20 @@ void cairn_memory_close(struct cairn_memory *memory)
 	close_kept(memory, &memory->statm);
 	close_kept(memory, &memory->events);
 	close_kept(memory, &memory->pressure);
+}
+
+uint64_t cairn_memory_in_sum(int pid, uint64_t anonymous)
+{
+	char path[40], room[4096];
+	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+	struct cairn_bytes rest = cairn_peek(path, room, sizeof room), line;
+	uint64_t kilobytes;
+	while (cairn_text_line(&rest, &line, NULL))
+		if (cairn_text_take(&line, "Pss_Anon:")) {
+			line = cairn_text_trim(line);
+			return cairn_text_decimal(&line, &kilobytes) && kilobytes << 10 < anonymous ? kilobytes << 10 : anonymous;
+		}
+	return anonymous;
 }
 
 bool cairn_memory_group_kills(const char *group, uint64_t *kills)

@@ -44,6 +44,7 @@ struct cairn_memory {
 	bool version_one;      /* of the groups */
 	char group[CAIRN_MEMORY_PATH]; /* folder of the process's group; "" if it has none */
 	size_t mount;          /* length of the mount point in it */
+	size_t limiting;       /* length of the folder of the group that has the limit; 0 if none has */
 	int64_t refreshed_ns;
 	struct cairn_memory_reading slow; /* the values read at that time */
 	uint64_t membership;   /* a hash of the process's groups in /proc */
@@ -60,11 +61,19 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 /* Whether the OOM killer has killed a process of the group since it was opened. For a process that has ended. */
 bool cairn_memory_was_short(const struct cairn_memory *memory);
 
+/* How much of the usage of the group that has the limit is page cache, which the kernel drops before it kills; 0 if unknown. Not for every
+ * reading: the kernel adds it up from all processors. */
+uint64_t cairn_memory_cache(const struct cairn_memory *memory);
+
 /* How much more memory the process can use: what the tightest of its groups, or the machine, has left, including page cache that the
  * kernel can drop at once. */
 uint64_t cairn_memory_left(struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
+
+/* What of ANONYMOUS, the anonymous memory of process PID, counts in a sum with other processes: pages that it shares with them since a fork
+ * count in part (Pss_Anon of smaps_rollup). All of it where the kernel does not say. Takes the kernel about 10 ms for each GiB. */
+uint64_t cairn_memory_in_sum(int pid, uint64_t anonymous);
 
 /* How many processes the OOM killer has killed in the group whose folder is GROUP. Returns false if the kernel does not say. */
 bool cairn_memory_group_kills(const char *group, uint64_t *kills);

@@ -355,6 +355,9 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 		/* If one part was sampled and another was not, the sum has sampling errors, provided that the errors of both are known. */
 		if (part->unsampling != sum->unsampling)
 			sum->unsampling = has_known_errors(part) && has_known_errors(sum) ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_UNKNOWN;
+		if (factor < 0) /* a base without samples is one, too */
+			sum->base = cairn_array_reserve(sum->base, &sum->base_capacity, 1, sizeof *sum->base);
+		sum->size_classes |= part->size_classes;
 		take_lists(combine, part, &to);
 		add_modules(combine, part, &to);
 		for (uint32_t i = 0; first && i < part->mapping_count; i++)

@@ -196,7 +196,7 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 	uint64_t small = cairn_trailer_number(trailer, "cpu.small");
 	if (small)
 		cairn_profile_warn(reader->profile,
-				   "%s: %llu threads were not sampled any more once their stacks had proved too small for signals",
+				   "%s: %llu threads were no longer sampled once their stacks had proved too small for signals",
 				   reader->name, (unsigned long long)small);
 	if (cairn_trailer_number(trailer, "cpu.overtaken"))
 		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself",

@@ -18,11 +18,16 @@ static bool set_has_thread(const struct cairn_profile *profile, const struct cai
 	return false;
 }
 
-static bool no_such_thread(const struct cairn_profile *profile, const char *thread, struct cairn_error *error)
+bool cairn_filter_no_thread(const struct cairn_profile *profile, const char *thread, struct cairn_error *error)
 {
 	struct cairn_buffer known = cairn_buffer(300);
-	for (size_t i = 0; i < profile->thread_count; i++) {
+	struct cairn_map said = {0}; /* a sum has the threads of each part, most of them several times */
+	for (size_t i = 0; i < profile->thread_count && !known.failed; i++) {
 		const struct cairn_thread *item = &profile->threads[i];
+		uint32_t *before = cairn_map_at(&said, cairn_hash_mix(item->uid) ^ item->name);
+		if (*before != CAIRN_NONE)
+			continue;
+		*before = (uint32_t)i;
 		cairn_buffer_format(&known, "%s%llu", i ? ", " : "", (unsigned long long)item->uid);
 		if (item->name)
 			cairn_buffer_format(&known, " (%s)", cairn_profile_string(profile, item->name));
@@ -32,6 +37,7 @@ static bool no_such_thread(const struct cairn_profile *profile, const char *thre
 	else
 		cairn_fail(error, "no samples of thread '%s'; its threads are %.*s%s", thread, (int)known.length, known.data,
 			   known.failed ? " …" : "");
+	cairn_map_free(&said);
 	cairn_buffer_free(&known);
 	return false;
 }
@@ -44,7 +50,7 @@ static void drop_paths_only(struct cairn_profile *profile, const double *totals)
 			cairn_profile_drop_value(profile, v);
 }
 
-bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, struct cairn_error *error)
+void cairn_filter_thread(struct cairn_profile *profile, const char *thread)
 {
 	uint32_t wanted = cairn_strings_find(&profile->strings, cairn_bytes_of(thread));
 	bool *set_matches = cairn_array_zero(profile->label_set_count, sizeof *set_matches);
@@ -56,13 +62,11 @@ bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, stru
 	double totals[CAIRN_VALUES_MAX];
 	for (uint32_t v = 0; v < profile->value_count; v++)
 		totals[v] = cairn_profile_total(profile, v);
-	if (any)
-		cairn_profile_keep_samples(profile, keep);
+	cairn_profile_keep_samples(profile, keep);
 	if (any && profile->allocated == CAIRN_ALLOCATED_BY_PATH)
 		drop_paths_only(profile, totals);
 	free(set_matches);
 	free(keep);
-	return any || no_such_thread(profile, thread, error);
 }
 
 static void drop_locations(struct cairn_profile *profile)

@@ -10,12 +10,12 @@
  *
  *  heapprofile                     nothing was sampled
  *  heap_v2, heapz_v2, any _v2      Poisson, mean distance N; 128 KiB if N is missing or 0
- *  heap                            Poisson, mean distance N / 2: Go's text form, which prints twice its rate
- *  any other with "heap" in it     by ratio, mean distance N / 2: tcmalloc before 2007
+ *  heap/N                          Poisson, mean distance N / 2: Go's text form, which prints twice its rate
+ *  any other with "heap" in it     by ratio, mean distance N / 2, 128 KiB if N is missing or 0: tcmalloc before 2007
  *  no word at all                  by ratio with 128 KiB if the header's pairs are equal, else nothing was sampled
  *  growth, anything else           nothing was sampled; these are requests to the system, never returned
  *
- * jeprof reads "heap" by ratio too, but Go has been its only writer for many years, and pprof reads it as Poisson.
+ * jeprof reads "heap/N" by ratio too, but Go has been its only writer for many years, and pprof reads it as Poisson.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/read.h"
 
@@ -84,7 +84,8 @@ static void choose_method(struct flat *flat, struct cairn_bytes type, double per
 	} else if (cairn_bytes_contain(type, "_v2")) {
 		flat->method = CAIRN_UNSAMPLE_POISSON;
 	} else {
-		flat->method = cairn_bytes_equal(type, cairn_bytes_of("heap")) ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_RATIO;
+		bool of_go = cairn_bytes_equal(type, cairn_bytes_of("heap")) && period > 0;
+		flat->method = of_go ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_RATIO;
 		period /= 2;
 	}
 	if (!(period > 0))

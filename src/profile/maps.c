@@ -228,27 +228,54 @@ static int compare_entries(const void *a, const void *b)
 	return left->mapping < right->mapping ? -1 : left->mapping > right->mapping;
 }
 
+/* The mapping that contains ADDRESS: of several, the one that starts last. CAIRN_NONE if there is none. */
+static uint32_t find_mapping(const struct cairn_profile *profile, const struct entry *entries, uint64_t address)
+{
+	size_t low = 0, high = profile->mapping_count; /* entries below LOW start at or before the address */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (entries[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && address < profile->mappings[entries[low - 1].mapping].limit ? entries[low - 1].mapping : CAIRN_NONE;
+}
+
+/* All mappings in the order of their addresses. The caller frees them. */
+static struct entry *sort_mappings(const struct cairn_profile *profile)
+{
+	struct entry *entries = cairn_array_new(profile->mapping_count, sizeof *entries);
+	for (size_t i = 0; i < profile->mapping_count; i++)
+		entries[i] = (struct entry){profile->mappings[i].start, (uint32_t)i};
+	qsort(entries, profile->mapping_count, sizeof *entries, compare_entries);
+	return entries;
+}
+
 void cairn_maps_attach(struct cairn_profile *profile)
 {
-	size_t count = profile->mapping_count;
-	if (count == 0)
+	if (profile->mapping_count == 0)
 		return;
-	struct entry *entries = cairn_array_new(count, sizeof *entries);
-	for (size_t i = 0; i < count; i++)
-		entries[i] = (struct entry){profile->mappings[i].start, (uint32_t)i};
-	qsort(entries, count, sizeof *entries, compare_entries);
+	struct entry *entries = sort_mappings(profile);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		uint32_t mapping = find_mapping(profile, entries, profile->locations[i].address);
+		if (mapping != CAIRN_NONE)
+			profile->locations[i].mapping = mapping;
+	}
+	free(entries);
+}
+
+void cairn_maps_attach_rest(struct cairn_profile *profile, size_t first)
+{
+	if (profile->mapping_count == first)
+		return;
+	struct entry *entries = sort_mappings(profile);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		struct cairn_location *location = &profile->locations[i];
-		size_t low = 0, high = count; /* entries below LOW start at or before the address */
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			if (entries[middle].start <= location->address)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low > 0 && location->address < profile->mappings[entries[low - 1].mapping].limit)
-			location->mapping = entries[low - 1].mapping;
+		bool homeless = location->mapping == CAIRN_NONE && !location->frame_count;
+		uint32_t mapping = homeless ? find_mapping(profile, entries, location->address) : CAIRN_NONE;
+		if (mapping != CAIRN_NONE && mapping >= first)
+			location->mapping = mapping;
 	}
 	free(entries);
 }

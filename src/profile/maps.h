@@ -15,6 +15,10 @@ bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text);
 /* Sets the mapping of every location. Call it once, after all locations and mappings have been added. */
 void cairn_maps_attach(struct cairn_profile *profile);
 
+/* Sets the mapping of the locations that have neither one nor a name and lie in one of the mappings from FIRST on, which were added
+ * later. */
+void cairn_maps_attach_rest(struct cairn_profile *profile, size_t first);
+
 /* Reads the map at the end of the dump NAME, warns if it is truncated, and attaches it. For readers, once they have added all locations.
  * TEXT may be empty. */
 void cairn_maps_apply(struct cairn_profile *profile, struct cairn_bytes text, const char *name);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The agent writes 512 at most; each of them is compared with those before it. */
-enum { most_unloaded = 4096 };
+enum { most_unloaded = 4096, warning_most = 500 };
 
 /* Addresses in the process; BUILD_ID says what was there, and is 0 if that does not matter. */
 struct range {
@@ -132,13 +132,20 @@ void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cai
 	profile->uptime_ns = trailer->uptime_ns;
 	profile->life = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "process"));
 	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
+	profile->anonymous_bytes = (double)cairn_trailer_number(trailer, "smaps.anonymous");
+	profile->swap_bytes = (double)cairn_trailer_number(trailer, "smaps.swap");
 	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 	profile->allocated_bytes = (double)cairn_trailer_number(trailer, "stats.allocated");
 	profile->before_bytes = (double)cairn_trailer_number(trailer, "active_before");
 	profile->since_ns = trailer->reset_ns > trailer->active_since_ns ? trailer->reset_ns : trailer->active_since_ns;
 	cairn_text_seconds(cairn_trailer_value(trailer, "sampler.peak_at"), &profile->peak_ns);
 	profile->trailer = cairn_strings_add(&profile->strings, trailer->text);
+	struct cairn_bytes warning = cairn_trailer_value(trailer, "warning");
+	if (warning.length)
+		cairn_profile_warn(profile, "%.*s", (int)(warning.length < warning_most ? warning.length : warning_most), warning.data);
 	profile->ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));
+	uint64_t charged = cairn_trailer_number(trailer, "group.usage"), cache = cairn_trailer_number(trailer, "group.cache");
+	profile->group_bytes = (double)(charged - (cache < charged ? cache : charged));
 	profile->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
 }
 

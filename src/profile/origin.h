@@ -3,6 +3,7 @@
 #ifndef CAIRN_PROFILE_ORIGIN_H
 #define CAIRN_PROFILE_ORIGIN_H
 
+#include "base/time.h"
 #include "dump/trailer.h"
 #include "profile/profile.h"
 
@@ -12,6 +13,13 @@ void cairn_profile_take_build_ids(struct cairn_profile *profile, const struct ca
 
 /* Copies into PROFILE what the trailer knows better than the dump: the process and its memory, the time, the build-ids of modules. */
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer);
+
+/* Whether sampling, which began at SINCE_NS, began when the process had been running for a while, so that older objects are missing from
+ * its dumps. What a process allocates in its first second hardly matters. Unknown times are 0. */
+static inline bool cairn_sampled_late(int64_t start_ns, int64_t since_ns)
+{
+	return start_ns > 0 && since_ns > 0 && since_ns - start_ns > CAIRN_SECOND_NS;
+}
 
 /* For how many seconds before it was taken PROFILE was sampled; 0 if unknown. */
 double cairn_profile_sampled_seconds(const struct cairn_profile *profile);

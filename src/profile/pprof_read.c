@@ -372,7 +372,13 @@ static void read_sample(struct pprof *pprof, struct cairn_bytes message)
 		return;
 	}
 	uint32_t labels = cairn_profile_add_labels(pprof->profile, pprof->labels, label_count);
-	cairn_profile_add_sample(pprof->profile, depth, labels, values);
+	size_t sample = cairn_profile_add_sample(pprof->profile, depth, labels, values);
+	/* "pprof -diff_base" writes what it subtracts as samples of their own, with negative values. */
+	if (cairn_profile_is_diff_base(pprof->profile, labels))
+		for (uint32_t v = 0; v < pprof->profile->value_count; v++) {
+			pprof->profile->values[sample * pprof->profile->value_count + v] = 0;
+			cairn_profile_subtract(pprof->profile, sample, v, -values[v]);
+		}
 }
 
 static void read_comments(struct pprof *pprof, struct cairn_bytes numbers)

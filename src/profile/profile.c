@@ -258,6 +258,20 @@ void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, dou
 	profile->sampled[sample] = count;
 }
 
+bool cairn_profile_is_diff_base(const struct cairn_profile *profile, uint32_t labels)
+{
+	if (labels == 0)
+		return false;
+	const struct cairn_label_set *set = &profile->label_sets[labels];
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct cairn_label *label = &profile->labels[set->first + i];
+		if (strcmp(cairn_profile_string(profile, label->key), "pprof::base") == 0 &&
+		    strcmp(cairn_profile_string(profile, label->text), "true") == 0)
+			return true;
+	}
+	return false;
+}
+
 const struct cairn_module *cairn_profile_module(const struct cairn_profile *profile, const struct cairn_location *location)
 {
 	if (location->mapping == CAIRN_NONE)

@@ -112,7 +112,7 @@ struct cairn_thread {
 struct cairn_profile {
 	struct cairn_strings strings;
 	enum cairn_profile_kind kind;
-	const char *format; /* the format that was read, for messages: "jemalloc heap_v2"; a literal */
+	const char *format; /* the format that was read, for messages only: "jemalloc heap_v2"; a literal */
 	enum cairn_allocated allocated;
 
 	struct cairn_value_type value_types[CAIRN_VALUES_MAX];
@@ -122,6 +122,7 @@ struct cairn_profile {
 	struct cairn_value_type period_type;
 	double period;      /* mean distance between samples in its unit; 0 when not known, 1 when everything was recorded */
 	enum cairn_unsampling unsampling; /* how the values were estimated; UNKNOWN means that no errors can be shown */
+	bool size_classes;  /* objects are counted with the sizes of jemalloc's classes, as its own profiler does */
 	bool cut;           /* the dump was truncated: what it does not show may have been there */
 	bool base_within;   /* the subtracted base is an earlier dump of the same process, and was not scaled */
 	bool mixed_periods; /* parts with different periods were added, each un-sampled with its own */
@@ -133,6 +134,7 @@ struct cairn_profile {
 	uint32_t life;     /* text that identifies this process among all that ever ran; 0 when not known */
 	int64_t uptime_ns; /* monotonic time since the machine booted, when the profile was taken; 0 when not known */
 	double resident_bytes, limit_bytes; /* resident memory of the process, and its limit; 0 when not known */
+	double anonymous_bytes, swap_bytes; /* memory of its own, resident and swapped out; 0 when not known */
 	double allocated_bytes; /* live bytes as counted by the allocator itself, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or when all samples were last discarded; 0 when not known */
 	double before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
@@ -153,6 +155,7 @@ struct cairn_profile {
 	bool at_peak;           /* the live values are those at the peak */
 	uint32_t trailer;       /* the text of the dump's trailer (dump/trailer.h); 0 when it has none, and of a sum or a difference */
 	uint32_t ended;         /* how the process ended, if the profile was taken from what it left behind; otherwise 0 */
+	double group_bytes;  /* memory charged to the control group that has the limit, without page cache as far as known; 0 if none has */
 	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
 
 	struct cairn_module *modules;
@@ -259,6 +262,9 @@ static inline double cairn_profile_base(const struct cairn_profile *profile, siz
 	size_t at = sample * profile->value_count + value;
 	return at < profile->base_count ? profile->base[at] : 0;
 }
+
+/* Whether samples with that label set are the base of a difference that pprof saved, by its label pprof::base. */
+bool cairn_profile_is_diff_base(const struct cairn_profile *profile, uint32_t labels);
 
 /* The module of a location, or NULL. */
 const struct cairn_module *cairn_profile_module(const struct cairn_profile *profile, const struct cairn_location *location);

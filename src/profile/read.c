@@ -7,27 +7,45 @@
 #include "base/text.h"
 #include "base/unpack.h"
 #include "dump/ledger_dump.h"
+#include "profile/pprof_fields.h"
 
 #include <stdlib.h>
 
-/* Whether DATA can be parsed as top-level fields of a protobuf message with pprof's field numbers. A truncated message counts if enough of
- * it was parsed. */
+/* Whether MESSAGE can be a type of values: two numbers of strings. */
+static bool is_value_type(struct cairn_bytes message)
+{
+	struct cairn_cursor in = cairn_cursor(message);
+	struct cairn_protobuf_field field;
+	bool numbers = false;
+	while (cairn_protobuf_next(&in, &field))
+		numbers |= field.id <= PPROF_TYPE_UNIT && field.wire == CAIRN_WIRE_VARINT;
+	return numbers && !in.failed;
+}
+
+/* Whether DATA can be parsed as top-level fields of pprof's protobuf message. Fields that Cairn does not know, as a later schema or another
+ * writer may have, count only together with a type of values or the empty string, which the string table begins with: otherwise too much
+ * could be parsed. A truncated message counts if enough of it was parsed. */
 static bool looks_like_pprof(struct cairn_bytes data)
 {
+	enum { fields_most = 64, fields_least = 2 };
 	struct cairn_cursor in = cairn_cursor(data);
-	for (unsigned fields = 0; fields < 64; fields++) {
+	struct cairn_protobuf_field field;
+	bool strange = false, proven = false;
+	for (unsigned fields = 0; fields < fields_most; fields++) {
 		if (cairn_cursor_left(&in) == 0)
-			return fields > 0;
-		uint64_t tag = cairn_cursor_uleb(&in), field = tag >> 3;
-		if (in.failed || field < 1 || field > 15 || ((tag & 7) != 0 && (tag & 7) != 2))
-			return false;
-		uint64_t value = cairn_cursor_uleb(&in);
-		if ((tag & 7) == 2)
-			cairn_cursor_skip(&in, value);
-		if (in.failed)
-			return fields >= 2;
+			return fields > 0 && (proven || !strange);
+		if (!cairn_protobuf_next(&in, &field)) {
+			bool known_wire = field.wire == CAIRN_WIRE_VARINT || field.wire == CAIRN_WIRE_BYTES ||
+					  field.wire == CAIRN_WIRE_FIXED64 || field.wire == CAIRN_WIRE_FIXED32;
+			return field.id > 0 && known_wire && fields >= fields_least && (proven || !strange);
+		}
+		bool plain = field.wire == CAIRN_WIRE_VARINT || field.wire == CAIRN_WIRE_BYTES;
+		strange |= field.id > PPROF_DOC_URL || !plain;
+		proven |= field.wire == CAIRN_WIRE_BYTES && (field.id == PPROF_SAMPLE_TYPE    ? is_value_type(field.bytes)
+							     : field.id == PPROF_STRING_TABLE ? field.bytes.length == 0
+											      : false);
 	}
-	return true;
+	return proven || !strange;
 }
 
 /* The binary CPU profile begins with a zero word, then the number of header words after it: 3 or a little more. */
@@ -130,6 +148,14 @@ enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
 	if (looks_like_folded(text))
 		return CAIRN_FORMAT_FOLDED;
 	return is_binary(text) && looks_like_pprof(text) ? CAIRN_FORMAT_PPROF : CAIRN_FORMAT_UNKNOWN;
+}
+
+enum cairn_format cairn_profile_sniff_inside(struct cairn_bytes input)
+{
+	char head[CAIRN_FORMAT_HEAD];
+	if (cairn_unpack_sniff(input) != CAIRN_PACKED_NOT)
+		input = (struct cairn_bytes){head, cairn_unpack_head(input, head, sizeof head)};
+	return cairn_profile_sniff((struct cairn_bytes){input.data, input.length < sizeof head ? input.length : sizeof head});
 }
 
 bool cairn_stack_parse(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth)

@@ -24,7 +24,11 @@ enum cairn_format {
 };
 
 /* The format of INPUT, which its first few kilobytes reveal. */
+enum { CAIRN_FORMAT_HEAD = 4096 };
 enum cairn_format cairn_profile_sniff(struct cairn_bytes input);
+
+/* The same for the head of INPUT, decompressed if necessary. */
+enum cairn_format cairn_profile_sniff_inside(struct cairn_bytes input);
 
 /* Whether FORMAT is certain enough to take an unnamed file for a profile. Folded text is not: too much else looks like it. */
 static inline bool cairn_format_is_certain(enum cairn_format format)

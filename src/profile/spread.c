@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The variance that one object of x bytes adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, where it is this
  * multiple of the period squared: the maximum of x² / (exp(x) - 1). Up to that size the function is concave, so no mixture of sizes has a
@@ -31,8 +30,7 @@ struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profil
 		return spread;
 	bool in_bytes = cairn_profile_in_bytes(profile, value);
 	double size = in_bytes ? amount / partner : partner / amount;
-	bool of_jemalloc = strncmp(profile->format, "jemalloc", strlen("jemalloc")) == 0;
-	bool equal = cairn_sizes_equal(size) && (!of_jemalloc || cairn_size_is_class(size));
+	bool equal = cairn_sizes_equal(size) && (!profile->size_classes || cairn_size_is_class(size));
 	if (!in_bytes && (!equal || is_small(profile, value, amount, partner, size)))
 		spread.unknown = amount;
 	else if (equal)

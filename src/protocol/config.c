@@ -83,7 +83,9 @@ void cairn_config_default(struct cairn_config *config)
 		.period = CAIRN_PERIOD_DEFAULT,
 		.ledger_bytes = 16 << 20,
 		.automatic = CAIRN_CONFIG_UNSET,
-		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},
+		.rules = {.every = cairn_trigger_usual.every,
+			  .distance = cairn_trigger_usual.distance,
+			  .interval_distance = cairn_trigger_usual.interval_distance},
 		.mode = 0600,
 		.keep = {.count = 100, .bytes = (uint64_t)1 << 30, .free_bytes = CAIRN_FREE_DEFAULT},
 	};
@@ -114,13 +116,24 @@ bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_
 	return cairn_trigger_any(rules);
 }
 
+static bool has_limit(const struct cairn_config *config)
+{
+	bool given = false;
+	for (unsigned i = CAIRN_KEY_KEEP_COUNT; i <= CAIRN_KEY_KEEP_AGE; i++)
+		given |= config->origins[i] != CAIRN_CONFIG_DEFAULT;
+	return given;
+}
+
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)
 {
 	struct cairn_trigger_rules rules;
-	bool given = cairn_config_rules(config, &rules);
-	for (unsigned i = CAIRN_KEY_KEEP_COUNT; i <= CAIRN_KEY_KEEP_AGE; i++)
-		given |= config->origins[i] != CAIRN_CONFIG_DEFAULT;
+	bool given = cairn_config_rules(config, &rules) || has_limit(config);
 	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
+}
+
+bool cairn_config_limits_all(const struct cairn_config *config)
+{
+	return has_limit(config) || (config->dumps[0] && !config->dumps_is_theirs);
 }
 
 /* Whether an HTTP header can carry TOKEN through any proxy: it is visible ASCII. */
@@ -242,18 +255,37 @@ static void unknown_key(struct cairn_config *config, const char *given)
 		problem(config, nearest ? "unknown key '%.40s'; did you mean '%s'?" : "unknown key '%.40s'", given, nearest);
 }
 
-void cairn_config_set(struct cairn_config *config, const char *given, struct cairn_bytes value, enum cairn_config_origin origin)
+/* The key of that name, in which - is _; NULL if there is none. */
+static const struct key *find_key(const char *given)
 {
 	char name[64];
 	snprintf(name, sizeof name, "%s", given);
 	for (char *dash; (dash = strchr(name, '-'));)
 		*dash = '_';
 	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
-		if (strcmp(keys[i].name, name) == 0) {
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+void cairn_config_set(struct cairn_config *config, const char *given, struct cairn_bytes value, enum cairn_config_origin origin)
+{
+	const struct key *key = find_key(given);
+	if (!key) {
+		unknown_key(config, given);
+		return;
+	}
+	set(config, key, value, origin);
+	config->dumps_is_theirs &= key - keys != CAIRN_KEY_DUMPS;
+}
+
+void cairn_config_set_theirs(struct cairn_config *config, const char *full, struct cairn_bytes value, enum cairn_config_origin origin)
+{
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
+		if (keys[i].also && strcmp(keys[i].also, full) == 0) {
 			set(config, &keys[i], value, origin);
-			return;
+			config->dumps_is_theirs |= i == CAIRN_KEY_DUMPS;
 		}
-	unknown_key(config, given);
 }
 
 void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text)
@@ -281,21 +313,114 @@ void cairn_config_environment(struct cairn_config *config, struct cairn_bytes te
 
 static void set_from_file(struct cairn_config *config, const char *full, struct cairn_bytes value)
 {
-	if (strncmp(full, "cairn.", 6) == 0) {
+	if (strncmp(full, "cairn.", 6) == 0)
 		cairn_config_set(config, full + 6, value, CAIRN_CONFIG_FILE);
+	else
+		cairn_config_set_theirs(config, full, value, CAIRN_CONFIG_FILE);
+}
+
+/* What a file has outside its section [cairn]. */
+struct outside {
+	bool has_section;
+	bool has_others;       /* keys that are not the agent's: the file is a service's own */
+	bool has_token;
+	const struct key *any; /* the first key of ours without a table, */
+	const struct key *own; /* and the first that no service has: one of two words */
+};
+
+static void see_outside(struct outside *outside, const char *full)
+{
+	const struct key *key = find_key(full);
+	outside->has_section |= strncmp(full, "cairn.", 6) == 0;
+	outside->has_others |= !key;
+	outside->has_token |= key && key - keys == CAIRN_KEY_TOKEN;
+	if (key && !outside->any)
+		outside->any = key;
+	if (key && !outside->own && strchr(key->name, '_'))
+		outside->own = key;
+}
+
+/* Tells of keys that were meant for the agent and are not in its section. A service's own file may have a `listen` of its own; one that
+ * has nothing but keys of ours was written for the agent. */
+static void tell_outside(struct cairn_config *config, const struct outside *outside)
+{
+	const struct key *meant = outside->own ? outside->own : outside->has_others ? NULL : outside->any;
+	if (!meant || outside->has_section)
 		return;
-	}
-	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
-		if (keys[i].also && strcmp(keys[i].also, full) == 0)
-			set(config, &keys[i], value, CAIRN_CONFIG_FILE);
+	problem(config, "CAIRN_CONFIG: '%s' is ignored outside the section [cairn]", meant->name);
+	config->token_unusable |= outside->has_token && !outside->has_others;
 }
 
 void cairn_config_file(struct cairn_config *config, struct cairn_bytes text)
 {
 	struct cairn_toml in = cairn_toml(text);
+	struct outside outside = {0};
 	char name[CAIRN_TOML_NAME], room[sizeof config->token + 64];
-	for (struct cairn_bytes value; cairn_toml_next(&in, name, room, sizeof room, &value);)
+	for (struct cairn_bytes value; cairn_toml_next(&in, name, room, sizeof room, &value);) {
 		set_from_file(config, name, value);
+		see_outside(&outside, name);
+	}
+	tell_outside(config, &outside);
+}
+
+/* The values of jemalloc's that Cairn's engine has as well; the last of several counts. */
+struct malloc_conf {
+	struct cairn_bytes prof, active, sample, prefix, interval;
+};
+
+/* A pair without a colon ends the text for jemalloc. */
+static struct malloc_conf read_malloc_conf(struct cairn_bytes text)
+{
+	struct malloc_conf conf = {0};
+	const struct {
+		const char *name;
+		struct cairn_bytes *value;
+	} options[] = {{"prof", &conf.prof}, {"prof_active", &conf.active}, {"lg_prof_sample", &conf.sample},
+		       {"prof_prefix", &conf.prefix}, {"lg_prof_interval", &conf.interval}};
+	while (text.length > 0) {
+		const char *comma = memchr(text.data, ',', text.length);
+		struct cairn_bytes pair = {text.data, comma ? (size_t)(comma - text.data) : text.length};
+		const char *colon = pair.length ? memchr(pair.data, ':', pair.length) : NULL;
+		if (!colon)
+			break;
+		struct cairn_bytes name = {pair.data, (size_t)(colon - pair.data)};
+		for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+			if (cairn_bytes_equal(name, cairn_bytes_of(options[i].name)))
+				*options[i].value = cairn_bytes_skip(pair, name.length + 1);
+		text = cairn_bytes_skip(text, pair.length + 1);
+	}
+	return conf;
+}
+
+static void set_default(struct cairn_config *config, enum cairn_config_key key, struct cairn_bytes value)
+{
+	if (config->origins[key] == CAIRN_CONFIG_DEFAULT)
+		set(config, &keys[key], value, CAIRN_CONFIG_MALLOC_CONF);
+}
+
+/* VALUE is the logarithm of a number of bytes up to MOST. */
+static void set_power(struct cairn_config *config, enum cairn_config_key key, struct cairn_bytes value, uint64_t most)
+{
+	char text[24];
+	uint64_t power;
+	bool whole = value.length && cairn_text_decimal(&value, &power) && value.length == 0;
+	if (!whole || power > 63 || (uint64_t)1 << power > most)
+		return;
+	snprintf(text, sizeof text, "%llu", 1ULL << power);
+	set_default(config, key, cairn_bytes_of(text));
+}
+
+void cairn_config_malloc_conf(struct cairn_config *config, struct cairn_bytes text)
+{
+	const struct malloc_conf conf = read_malloc_conf(text);
+	const struct cairn_bytes no = cairn_bytes_of("false");
+	if (!cairn_bytes_equal(conf.prof, cairn_bytes_of("true")))
+		return;
+	set_default(config, CAIRN_KEY_ENABLE_HEAP_PROFILING, cairn_bytes_equal(conf.active, no) ? no : conf.prof);
+	set_power(config, CAIRN_KEY_PERIOD, conf.sample, CAIRN_PERIOD_MOST);
+	set_power(config, CAIRN_KEY_INTERVAL, conf.interval, (uint64_t)1 << 62);
+	if (conf.prefix.length)
+		set_default(config, CAIRN_KEY_PREFIX, conf.prefix);
 }
 
 const char *cairn_config_show(const struct cairn_config *config, unsigned index, char *out, size_t size)
@@ -326,7 +451,7 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 
 const char *cairn_config_origin_name(enum cairn_config_origin origin)
 {
-	static const char *const names[] = {"default", "cairn_start", "file", "environment"};
+	static const char *const names[] = {"default", "MALLOC_CONF", "cairn_start", "file", "environment"};
 	static_assert(sizeof names / sizeof *names == CAIRN_CONFIG_ENVIRONMENT + 1, "every origin has a name");
 	return names[origin];
 }

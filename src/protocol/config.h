@@ -1,7 +1,7 @@
-/* config.h - the agent's configuration: defaults, then the service's own options, then the file named by CAIRN_CONFIG, then CAIRN_CONF;
- * for each key, the last one wins.
+/* config.h - the agent's configuration: defaults, then with Cairn's engine what MALLOC_CONF says of jemalloc's, then the service's own
+ * options, then the file named by CAIRN_CONFIG, then CAIRN_CONF; for each key, the last one wins.
  *
- * CAIRN_CONF has the syntax of MALLOC_CONF: `listen:127.0.0.1:4000,dumps:/var/dumps`. The file is TOML and may be the service's own: only
+ * CAIRN_CONF has the syntax of MALLOC_CONF: `listen:127.0.0.1:9999,dumps:/var/dumps`. The file is TOML and may be the service's own: only
  * the keys in the table of config.c are read. Invalid keys and values never stop a service; they are stored in `problems` and shown in
  * the status.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -11,7 +11,13 @@
 #include "dump/listing.h"
 #include "dump/trigger.h"
 
-enum cairn_config_origin { CAIRN_CONFIG_DEFAULT, CAIRN_CONFIG_API, CAIRN_CONFIG_FILE, CAIRN_CONFIG_ENVIRONMENT };
+enum cairn_config_origin {
+	CAIRN_CONFIG_DEFAULT,
+	CAIRN_CONFIG_MALLOC_CONF,
+	CAIRN_CONFIG_API,
+	CAIRN_CONFIG_FILE,
+	CAIRN_CONFIG_ENVIRONMENT
+};
 
 /* The keys, in the order in which they are shown. */
 enum cairn_config_key {
@@ -70,6 +76,7 @@ struct cairn_config {
 	bool token_unusable;   /* an invalid token was given, or may have been: do not listen on TCP without one */
 	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
 	char dumps[256];       /* the dump folder; "" for the folder of prof_prefix */
+	bool dumps_is_theirs;  /* that folder is RisingWave's setting */
 	char tool[256];        /* the cairn command; "" to search for it */
 	uint64_t old_contract; /* compat:old - old status codes and content types */
 	uint64_t connections;
@@ -99,17 +106,31 @@ void cairn_config_default(struct cairn_config *config);
 /* The rules for automatic dumps, from all keys together; returns false if there are none. */
 bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules);
 
-/* The limits of the dump folder. Without any rule or limit, only the free space counts and nothing is ever removed. */
+/* The limits of the dump folder. Without any rule or limit, only the free space counts and nothing is ever removed. Their owner is not
+ * set. */
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits);
+
+/* Whether the limits are for all dumps in the folder: `dumps` or a limit was given. Any other folder, such as the one in which the service
+ * runs or the one that RisingWave's settings name, may have dumps that are not Cairn's to remove: there the limits are for those of this
+ * process alone. */
+bool cairn_config_limits_all(const struct cairn_config *config);
 
 /* Sets one key, in which - and _ are equivalent; an invalid key or value becomes a problem. */
 void cairn_config_set(struct cairn_config *config, const char *key, struct cairn_bytes value, enum cairn_config_origin origin);
 
+/* Sets the key that another system's configuration calls FULL, such as "server.heap_profiling.dir"; any other name is ignored. */
+void cairn_config_set_theirs(struct cairn_config *config, const char *full, struct cairn_bytes value, enum cairn_config_origin origin);
+
 /* Reads `key:value,…`. */
 void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text);
 
-/* Reads TOML; keys that are not the agent's are skipped, whatever their values look like. */
+/* Reads TOML: our keys in the section [cairn], GreptimeDB's and RisingWave's in theirs. Keys that are not the agent's are skipped, whatever
+ * their values look like; one of ours without a section is a problem, unless it may be the service's own. */
 void cairn_config_file(struct cairn_config *config, struct cairn_bytes text);
+
+/* Reads MALLOC_CONF as jemalloc does, for Cairn's engine in its place: prof_active, lg_prof_sample, prof_prefix and lg_prof_interval are
+ * enable_heap_profiling, period, prefix and interval, unless these were set otherwise. Without prof:true nothing is taken. */
+void cairn_config_malloc_conf(struct cairn_config *config, struct cairn_bytes text);
 
 /* The key of that number, from 0 to CAIRN_CONFIG_KEYS - 1, with its value as text in OUT. The token is shown as "set". */
 const char *cairn_config_show(const struct cairn_config *config, unsigned index, char *out, size_t size);

@@ -96,7 +96,7 @@ static bool find_place(struct cairn_disasm *disasm, struct search *search, const
 	if (cairn_elf_address_of(module->debug.files.binary, cairn_profile_file_offset(profile, location), address) &&
 	    find_symbol(&module->debug.files, *address, &routine->start, &routine->end))
 		return true;
-	note(disasm, module->binary.path, "no symbol covers a matching address; it may be stripped");
+	note(disasm, cairn_profile_string(profile, profile->modules[id].path), "no symbol covers a matching address; it may be stripped");
 	return false;
 }
 
@@ -285,6 +285,15 @@ static const char *next_inlined(const struct cairn_disasm *disasm, struct cairn_
 	return NULL;
 }
 
+/* The path of ROUTINE's file. That of a running process is read by a link below /proc, which nobody knows it by. */
+static const char *routine_path(const struct cairn_disasm *disasm, const struct cairn_view *view,
+				const struct cairn_disasm_routine *routine)
+{
+	const char *path = cairn_strings_text(&disasm->paths, routine->path);
+	bool linked = strncmp(path, "/proc/", 6) == 0;
+	return linked ? cairn_profile_string(view->profile, view->profile->modules[routine->module].path) : path;
+}
+
 static void title_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_disasm_routine *routine,
 		       struct cairn_buffer *out)
 {
@@ -297,7 +306,7 @@ static void title_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 	}
 	cairn_utf8_show(out, cairn_bytes_of(routine_name(view, routine)));
 	cairn_buffer_text(out, separator);
-	cairn_utf8_show(out, cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
+	cairn_utf8_show(out, cairn_bytes_of(routine_path(disasm, view, routine)));
 	cairn_buffer_byte(out, '\n');
 }
 
@@ -360,7 +369,7 @@ bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *vie
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
-		cairn_json_text(json, "module", cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
+		cairn_json_text(json, "module", cairn_bytes_of(routine_path(disasm, view, routine)));
 		cairn_json_open(json, "inlined", '[');
 		const char *name;
 		for (size_t place = 0; (name = next_inlined(disasm, view, routine, &place));)

@@ -119,18 +119,21 @@ static unsigned char *judge_slots(struct cairn_view *view, struct matcher *focus
 	return verdicts;
 }
 
-/* Whether the frames that the view shows of a stack pass: those of the allocator at its end, which cairn_view_stack cuts off, are not
- * looked at, unless there are no others. Sets *CUT_FOCUSED if one of these is focused. */
+/* Whether the frames that the view shows of a stack pass: those of the allocator at its end and those that the profile drops, which
+ * cairn_view_stack cuts off, are not looked at, unless there are no others. Sets *CUT_FOCUSED if one of these is focused. */
 static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts, bool *cut_focused)
 {
 	const struct cairn_sample *at = &view->profile->samples[sample];
 	size_t count = 0;
 	bool seen[ignored + 1] = {false};
 	unsigned char cut = neutral;
+	uint32_t start = cairn_view_start(view, at);
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = view->profile->stacks[at->stack + d];
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++)
-			if (cairn_allocator_cuts(view->slots[slot].allocator, count)) {
+			if (d < start)
+				*cut_focused |= verdicts[slot] == focused;
+			else if (cairn_allocator_cuts(view->slots[slot].allocator, count)) {
 				cut = verdicts[slot];
 				*cut_focused |= seen[focused] || cut == focused;
 				count = seen[focused] = seen[ignored] = 0;

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "profile/kind.h"
+#include "profile/origin.h"
 #include "report/number.h"
 
 #include <math.h>
@@ -137,39 +138,46 @@ static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t si
 	strftime(out, size, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
 }
 
-/* Whether some live memory was allocated before sampling began. Allocations in the first second of a process hardly matter, and estimates
- * are seldom off by more than a twentieth. */
-static bool is_partial(const struct cairn_view *view)
+/* Estimates are seldom off by more than a twentieth. */
+bool cairn_coverage_is_partial(const struct cairn_coverage *coverage)
 {
-	static const int64_t late_ns = CAIRN_SECOND_NS;
 	static const double whole = 0.95;
+	return cairn_sampled_late(coverage->start_ns, coverage->since_ns) &&
+	       (coverage->allocated <= 0 || coverage->sampled < whole * coverage->allocated);
+}
+
+bool cairn_coverage_text(const struct cairn_coverage *coverage, char *out, size_t size)
+{
+	char sampled[32], live[32], since[40];
+	if (!cairn_coverage_is_partial(coverage))
+		return false;
+	cairn_text_human(coverage->sampled, sampled);
+	write_since(coverage->since_ns, coverage->time_ns, since, sizeof since);
+	if (coverage->allocated > 0)
+		snprintf(out, size, "%s sampled since %s, of %s live", sampled, since, cairn_text_human(coverage->allocated, live));
+	else if (coverage->before > 0)
+		snprintf(out, size, "%s sampled since %s; %s were allocated before", sampled, since,
+			 cairn_text_human(coverage->before, live));
+	else
+		snprintf(out, size, "%s sampled since %s; what was allocated before is not included", sampled, since);
+	return true;
+}
+
+/* Of VIEW; empty unless it shows the live bytes of one dump. */
+static struct cairn_coverage coverage_of(const struct cairn_view *view)
+{
 	const struct cairn_profile *profile = view->profile;
-	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && cairn_profile_is_live(profile) &&
-	       cairn_profile_value_kind(profile, view->value) == CAIRN_VALUE_LIVE_BYTES &&
-	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
-	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
+	bool live = profile->kind == CAIRN_PROFILE_HEAP && !profile->base && cairn_profile_is_live(profile) &&
+		    cairn_profile_value_kind(profile, view->value) == CAIRN_VALUE_LIVE_BYTES;
+	return live ? (struct cairn_coverage){view->total, profile->start_ns, profile->since_ns, profile->time_ns, profile->allocated_bytes,
+					      profile->before_bytes}
+		    : (struct cairn_coverage){0};
 }
 
 bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
 {
-	char sampled[32], live[32], since[40];
-	const struct cairn_profile *profile = view->profile;
-	if (!is_partial(view))
-		return false;
-	write_since(profile->since_ns, profile->time_ns, since, sizeof since);
-	if (profile->allocated_bytes <= 0 && profile->before_bytes > 0) {
-		snprintf(out, size, "%s sampled since %s; %s were allocated before", cairn_text_human(view->total, sampled), since,
-			 cairn_text_human(profile->before_bytes, live));
-		return true;
-	}
-	if (profile->allocated_bytes <= 0) {
-		snprintf(out, size, "%s sampled since %s; what was allocated before is not included",
-			 cairn_text_human(view->total, sampled), since);
-		return true;
-	}
-	snprintf(out, size, "%s sampled since %s, of %s live", cairn_text_human(view->total, sampled), since,
-		 cairn_text_human(profile->allocated_bytes, live));
-	return true;
+	struct cairn_coverage coverage = coverage_of(view);
+	return cairn_coverage_text(&coverage, out, size);
 }
 
 static struct cairn_spread total_spread(const struct cairn_view *view)
@@ -280,7 +288,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 		if (profile->before_bytes > 0)
 			cairn_json_number(json, "allocated_before", profile->before_bytes);
 		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / CAIRN_MILLISECOND_NS) / 1000);
-		cairn_json_bool(json, "partial", is_partial(view));
+		struct cairn_coverage coverage = coverage_of(view);
+		cairn_json_bool(json, "partial", cairn_coverage_is_partial(&coverage));
 	}
 	cairn_json_number(json, "unnamed", round(cairn_view_unnamed(view)));
 }

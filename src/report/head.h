@@ -12,9 +12,23 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 /* The same as members of the object that is open. */
 void cairn_head_json(struct cairn_view *view, struct cairn_json *json);
 
-/* If sampling began long after the process started, so that VIEW has only part of the live bytes: writes the sentence that says so to OUT,
- * "340 MiB sampled since 12:03:11, of 1.3 GiB live", without the second number if the allocator's own count is unknown. Every report that
- * shows the total shows this sentence too. Returns false if the view is complete. */
+/* How much of a process's live bytes a dump has; 0 for what is not known. */
+struct cairn_coverage {
+	double sampled;                       /* live bytes, as the dump estimates them */
+	int64_t start_ns, since_ns, time_ns; /* when the process started, sampling began, and the dump was taken */
+	double allocated;                     /* live bytes by the allocator's own count */
+	double before;                        /* memory that the process had when sampling began */
+};
+
+/* Whether sampling began long after the process started, and some of what was allocated before is live. */
+bool cairn_coverage_is_partial(const struct cairn_coverage *coverage);
+
+/* If a dump is partial: writes the sentence that says so to OUT, "340 MiB sampled since 12:03:11, of 1.3 GiB live", without the second
+ * number if the allocator's own count is unknown. Every report that shows the total shows this sentence too. Returns false if it is
+ * complete. */
+bool cairn_coverage_text(const struct cairn_coverage *coverage, char *out, size_t size);
+
+/* The same for what VIEW shows. */
 bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size);
 
 /* Formats VALUE as the report does. Returns OUT, which holds at least 32 bytes. */

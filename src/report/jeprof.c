@@ -167,6 +167,12 @@ static char *percent(double value, double total, char *out)
 	return out;
 }
 
+/* The name of a row; that of the stacks without frames has no entry. */
+static struct cairn_bytes row_name(const struct cairn_view *view, const struct cairn_top_row *row)
+{
+	return row->entry == CAIRN_NONE ? cairn_bytes_of("[no stack]") : cairn_view_name(view, row->entry);
+}
+
 struct order {
 	const struct cairn_view *view;
 	bool by_cum;
@@ -180,7 +186,22 @@ static int compare_rows(const void *a, const void *b, void *context)
 	double l = order->by_cum ? left->cum : left->flat, r = order->by_cum ? right->cum : right->flat;
 	if (l != r)
 		return l > r ? -1 : 1;
-	return strcmp(cairn_view_name(order->view, left->entry).data, cairn_view_name(order->view, right->entry).data);
+	return strcmp(row_name(order->view, left).data, row_name(order->view, right).data);
+}
+
+/* Adds a row for what the stacks without frames hold, where the unwinder failed. */
+static void add_frameless(struct cairn_top *top, struct cairn_view *view)
+{
+	struct cairn_top_row row = {.entry = CAIRN_NONE};
+	size_t depth;
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (cairn_view_stack(view, i, &depth), depth == 0)
+			row.flat = row.cum += cairn_view_value(view, i);
+	if (cairn_view_is_nothing(view, row.flat))
+		return;
+	size_t capacity = top->count;
+	cairn_array_room(top->rows, top->count, capacity);
+	top->rows[top->count++] = row;
 }
 
 void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, struct cairn_buffer *out)
@@ -188,6 +209,7 @@ void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, s
 	struct cairn_top top;
 	double total = 0, sum = 0;
 	cairn_top_make(&top, &jeprof->view, &(struct cairn_shape){0});
+	add_frameless(&top, &jeprof->view);
 	qsort_r(top.rows, top.count, sizeof *top.rows, compare_rows, &(struct order){&jeprof->view, by_cum});
 	for (size_t i = 0; i < top.count; i++)
 		total += top.rows[i].flat;
@@ -200,7 +222,7 @@ void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, s
 		cairn_buffer_format(out, "%8s %6s %6s %8s %6s ", cairn_jeprof_number(jeprof, row->flat, flat),
 				    percent(row->flat, total, flat_percent), percent(sum, total, sum_percent),
 				    cairn_jeprof_number(jeprof, row->cum, cum), percent(row->cum, total, cum_percent));
-		struct cairn_bytes name = cairn_view_name(&jeprof->view, row->entry);
+		struct cairn_bytes name = row_name(&jeprof->view, row);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_byte(out, '\n');
 	}

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "profile/kind.h"
 #include "profile/spread.h"
@@ -147,12 +148,72 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	return add_entry(view, out, frame->function, frame->line, location_id);
 }
 
+/* NAME without its parameters, as pprof compares it. */
+static struct cairn_bytes bare_name(struct cairn_bytes name)
+{
+	static const char *const parts[] = {"(anonymous namespace)", "operator()"};
+	cairn_text_take(&name, "."); /* of 64-bit PowerPC */
+	for (size_t at = 0; at < name.length; at++) {
+		struct cairn_bytes rest = cairn_bytes_skip(name, at);
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			if (cairn_text_take(&rest, parts[i]))
+				break;
+		if (rest.length < name.length - at)
+			at = name.length - rest.length - 1;
+		else if (name.data[at] == '(')
+			return (struct cairn_bytes){name.data, at};
+	}
+	return name;
+}
+
+/* An expression for names that TEXT matches as a whole; NULL if it is empty or no expression, which pprof ignores, too. */
+static struct cairn_pattern *compile_whole(const struct cairn_profile *profile, uint32_t text)
+{
+	struct cairn_error error;
+	struct cairn_buffer whole = cairn_buffer(SIZE_MAX);
+	if (!text)
+		return NULL;
+	cairn_buffer_format(&whole, "^(%s)\\z", cairn_profile_string(profile, text));
+	cairn_buffer_byte(&whole, '\0');
+	struct cairn_pattern *pattern = cairn_pattern_compile(whole.data, &error);
+	cairn_buffer_free(&whole);
+	return pattern;
+}
+
+/* The functions that the profile's drop_frames name and its keep_frames do not. The caller frees them; NULL if it has no drop_frames. */
+static bool *list_dropped(const struct cairn_profile *profile)
+{
+	struct cairn_pattern *drop = compile_whole(profile, profile->drop_frames);
+	if (!drop)
+		return NULL;
+	struct cairn_pattern *keep = compile_whole(profile, profile->keep_frames);
+	bool *dropped = cairn_array_zero(profile->function_count, sizeof *dropped);
+	for (size_t i = 0; i < profile->function_count; i++) {
+		struct cairn_bytes name = bare_name(cairn_strings_bytes(&profile->strings, profile->functions[i].name));
+		dropped[i] = name.length && cairn_pattern_match(drop, name) && !(keep && cairn_pattern_match(keep, name));
+	}
+	cairn_pattern_free(drop);
+	cairn_pattern_free(keep);
+	return dropped;
+}
+
 /* The state while names are assigned. */
 struct naming {
 	struct cairn_view *view;
 	struct cairn_allocator allocator; /* all zero if no frame belongs to the allocator */
+	bool *dropped; /* by function; NULL if none is */
 	struct cairn_buffer out;
 };
+
+/* The first frame of LOCATION that is not dropped with those inlined into it: beyond the last one if all are. */
+static uint32_t skip_dropped(const struct naming *naming, const struct cairn_location *location)
+{
+	const struct cairn_profile *profile = naming->view->profile;
+	uint32_t end = location->first_frame + location->frame_count;
+	while (naming->dropped && end > location->first_frame && !naming->dropped[profile->frames[end - 1].function])
+		end--;
+	return naming->dropped ? end : location->first_frame;
+}
 
 static uint8_t allocator_kind(const struct naming *naming, uint32_t location, uint32_t frame)
 {
@@ -174,7 +235,11 @@ static void add_slot(struct naming *naming, uint32_t location, uint32_t frame, b
 static void add_slots(struct naming *naming, uint32_t id)
 {
 	const struct cairn_location *location = &naming->view->profile->locations[id];
-	uint32_t first = location->first_frame, last = first + location->frame_count - 1;
+	uint32_t first = skip_dropped(naming, location), last = location->first_frame + location->frame_count - 1;
+	if (first > location->first_frame)
+		naming->view->dropped[id] = first > last ? CAIRN_DROPPED_ALL : CAIRN_DROPPED_INNER;
+	if (first > last)
+		first = location->first_frame; /* shown in stacks that have nothing else */
 	if (location->frame_count == 0) {
 		add_slot(naming, id, CAIRN_NONE, false);
 	} else if (naming->view->options.granularity == CAIRN_BY_ADDRESS) {
@@ -197,12 +262,15 @@ static void name_locations(struct cairn_view *view)
 	const struct cairn_view_options *options = &view->options;
 	if (naming.allocator.profile && (options->fold_wrappers || options->wrappers) && !options->keep_wrappers)
 		cairn_allocator_fold(&naming.allocator, options->wrappers);
+	if (!options->all_frames && (naming.dropped = list_dropped(profile)))
+		view->dropped = cairn_array_zero(profile->location_count, sizeof *view->dropped);
 	view->first = cairn_array_new(profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		view->first[i] = (uint32_t)view->slot_count;
 		add_slots(&naming, (uint32_t)i);
 	}
 	view->first[profile->location_count] = (uint32_t)view->slot_count;
+	free(naming.dropped);
 	cairn_buffer_free(&naming.out);
 	if (naming.allocator.profile)
 		cairn_allocator_free(&naming.allocator);
@@ -235,13 +303,21 @@ struct cairn_interval cairn_view_interval(const struct cairn_view *view, double 
 	return view->profile->base ? cairn_spread_change(value, spread) : cairn_spread_interval(value, spread);
 }
 
+/* As in pprof, the percentages of a difference that it saved are of the base, whose samples are marked. */
 static void add_up(struct cairn_view *view, double *total, double *whole)
 {
+	const struct cairn_profile *profile = view->profile;
+	bool marks = cairn_strings_find(&profile->strings, cairn_bytes_of("pprof::base")) != CAIRN_NONE;
+	double base = 0;
 	*total = *whole = 0;
 	for (size_t i = 0; i < view->sample_count; i++) {
 		*total += cairn_view_value(view, i);
 		*whole += fabs(cairn_view_value(view, i));
+		if (marks && cairn_profile_is_diff_base(profile, profile->samples[view->samples[i]].labels))
+			base += fabs(cairn_view_value(view, i));
 	}
+	if (base > 0)
+		*whole = base;
 }
 
 static void take_samples(struct cairn_view *view)
@@ -290,12 +366,26 @@ void cairn_view_free(struct cairn_view *view)
 	cairn_index_free(&view->entry_index);
 	free(view->entries);
 	free(view->first);
+	free(view->dropped);
 	free(view->slots);
 	free(view->inlined);
 	free(view->locations);
 	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
+}
+
+/* As in pprof, frames at the root do not count until one comes that is not dropped: something has to be left. */
+uint32_t cairn_view_start(const struct cairn_view *view, const struct cairn_sample *sample)
+{
+	bool is_left = false;
+	for (uint32_t d = view->dropped ? sample->depth : 0; d-- > 0;) {
+		uint8_t dropped = view->dropped[view->profile->stacks[sample->stack + d]];
+		if (is_left && dropped != CAIRN_DROPPED_NOT)
+			return dropped == CAIRN_DROPPED_ALL ? d + 1 : d;
+		is_left |= dropped == CAIRN_DROPPED_NOT;
+	}
+	return 0;
 }
 
 const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth)
@@ -306,7 +396,7 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	const struct cairn_slot *cut = NULL;
 	uint32_t cut_location = CAIRN_NONE;
 	size_t count = 0, root = 0;
-	for (uint32_t d = 0; d < at->depth; d++) {
+	for (uint32_t d = cairn_view_start(view, at); d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
 		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
 			const struct cairn_slot *slot = &view->slots[s];

@@ -29,7 +29,7 @@ struct cairn_view_options {
 	int granularity;
 	bool no_inlines; /* each address belongs to one function, the one that was compiled there */
 	bool full_names; /* with template and call arguments */
-	bool all_frames; /* keep the allocator's own frames */
+	bool all_frames; /* keep the allocator's own frames, and those that the profile says to drop */
 	bool fold_wrappers;   /* charge the memory of wrappers (symbol/wrapper.h) to their callers */
 	bool keep_wrappers;   /* do not fold them even if that is the default */
 	const char *wrappers; /* patterns for such functions instead of the default; implies folding them */
@@ -61,6 +61,13 @@ struct cairn_slot {
 	uint8_t allocator; /* enum cairn_allocator_kind: the allocator's own frames are removed from the leaf of a stack */
 };
 
+/* How the profile's own drop_frames apply to a location. */
+enum cairn_dropped {
+	CAIRN_DROPPED_NOT,
+	CAIRN_DROPPED_INNER, /* functions that were inlined there: they have no slots, but what the location calls goes with them */
+	CAIRN_DROPPED_ALL,
+};
+
 struct cairn_view {
 	const struct cairn_profile *profile; /* borrowed */
 	struct cairn_view_options options;
@@ -73,7 +80,7 @@ struct cairn_view {
 	uint32_t *samples; /* the profile's samples that the filters kept */
 	size_t sample_count;
 	double total; /* of the profile, or with relative_percentages of what the filters kept */
-	double whole; /* the base of percentages: the sum of all absolute values */
+	double whole; /* the base of percentages: the sum of all absolute values, or of those that pprof marked as a base */
 	double shown; /* of what the filters kept */
 	struct cairn_arena arena;
 	const char **short_names; /* for each function of the profile; NULL until needed */
@@ -84,6 +91,7 @@ struct cairn_view {
 	uint32_t *first; /* for each location, the start of its slots; one more at the end */
 	struct cairn_slot *slots; /* innermost first */
 	size_t slot_count, slot_capacity;
+	uint8_t *dropped; /* by location: enum cairn_dropped; NULL if the profile has no drop_frames, or all frames are shown */
 	bool cuts_roots; /* stacks end at their outermost `root` slot */
 	uint32_t *stack; /* room for the deepest stack */
 	bool *inlined;   /* parallel to `stack` */
@@ -102,6 +110,10 @@ void cairn_view_free(struct cairn_view *view);
 
 /* The entries of the stack of the view's SAMPLE, leaf first. Borrowed until the next call. */
 const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth);
+
+/* Where the stack of SAMPLE, a sample of the profile, begins for this view: what comes before, towards the leaf, is dropped by the
+ * profile. */
+uint32_t cairn_view_start(const struct cairn_view *view, const struct cairn_sample *sample);
 
 /* Whether each entry of the stack returned last was inlined into the next. */
 static inline const bool *cairn_view_inlined(const struct cairn_view *view)

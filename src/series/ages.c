@@ -328,7 +328,7 @@ static double surest_rest(const struct path *path)
 		old += slot >= slots_old && slot < judged_slots ? path->ages->amount[slot] : 0;
 	}
 	double unit = count > 0 ? most / count : path->ages->now;
-	return 1 - fmin(1, path->ages->now > 0 ? (old + unseen_events * unit) / path->ages->now : 0) / rest_odds;
+	return 1 - fmin(1, path->ages->now > 0 ? (old + unseen_events * unit) / path->ages->now : 1) / rest_odds;
 }
 
 static void judge_leaked(struct cairn_trend *trend, const struct path *path, int first, double chance)
@@ -373,10 +373,18 @@ void cairn_ages_finish(struct cairn_ages *ages, const struct cairn_ages_clock *c
 	ages->longest = cairn_ages_longest(ages, clock, fmax(freed_own, freed_share * freed_of(ages)));
 }
 
-/* How long the service must be observed before PATH can be judged. */
+/* Whether nobody knows how long the objects of PATH live: hardly any were freed, neither of it nor of the others. */
+static bool is_unknown(const struct path *path)
+{
+	return freed_of(path->ages) < freed_enough && !(path->clock->longest > 0);
+}
+
+/* How long the service must be observed before PATH can be judged; 0 if that is unknown. */
 static double seconds_needed(const struct path *path, double multiple)
 {
 	const struct cairn_ages *ages = path->ages;
+	if (is_unknown(path))
+		return 0;
 	return multiple * (freed_of(ages) < freed_enough ? fmax(ages->longest, path->clock->longest) : ages->longest);
 }
 
@@ -390,7 +398,7 @@ void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, 
 		return;
 	count_survivors(&path);
 	double needed = seconds_needed(&path, least_multiple), events = count_events(&path, slots_old, judged_slots);
-	bool early = clock->seconds < needed, doubtful = clock->seconds < needed * doubtful_multiple / least_multiple;
+	bool early = clock->seconds < needed || is_unknown(&path), doubtful = clock->seconds < needed * doubtful_multiple / least_multiple;
 	if (events >= events_suspicious && !early)
 		fit = fit_laws(&path);
 	double chance = trend->chance = fmin(1, family * cairn_law_normal_above(fit.sigmas));
@@ -411,6 +419,6 @@ void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, 
 	if (early && long_lives) /* what lives long does so for twice the longest ordinary distribution at least */
 		seconds = fmax(seconds, enough_multiple * 2 * longest_law * clock->seconds);
 	set_rate(trend, &path, first < judged_slots ? first : slots_old, judged_slots);
-	trend->more_hours = (fmax(seconds, 1.1 * clock->seconds) - clock->seconds) / 3600;
+	trend->more_hours = is_unknown(&path) ? 0 : (fmax(seconds, 1.1 * clock->seconds) - clock->seconds) / 3600;
 	trend->confidence = 1 - cairn_law_normal_above(fit.sigmas);
 }

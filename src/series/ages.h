@@ -18,8 +18,9 @@
  * ignored. Objects born at one moment that stay: births in one sixty-fourth of the time count no more than those in others. Something that
  * filled up and rests: survivors must go on being born until now, except for pauses like earlier ones. And objects that live longer than
  * the service has been observed: a path is judged only once the time is a multiple of the longest lifetimes of the path or, if few of its
- * objects were freed, of the service. If distributions of half to twice the observed time add to what ordinary ones and a leak explain, the
- * leak must also add to what ordinary ones and those explain. Until then it is too early to tell.
+ * objects were freed, of the service; if hardly any object of the service was freed, nobody knows how long they live. If distributions of
+ * half to twice the observed time add to what ordinary ones and a leak explain, the leak must also add to what ordinary ones and those
+ * explain. Until then it is too early to tell.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_AGES_H
 #define CAIRN_SERIES_AGES_H
@@ -45,7 +46,8 @@ struct cairn_ages_clock {
 	double seconds;  /* observed time; 0 if the dump has no ages */
 	double youngest; /* in seconds: only objects that reached this age count; a boundary between lifetime classes */
 	int first;       /* the lifetime class that begins there */
-	double longest;  /* the longest ordinary lifetime in the service, in seconds, as far as known; set by the caller */
+	double longest;  /* the longest ordinary lifetime in the service, in seconds; 0 if too few objects were freed to tell; set by the
+			  * caller */
 	double survives[CAIRN_AGE_SLOTS][CAIRN_AGE_LAWS]; /* the probability of reaching that age under each distribution; the last never
 							   * dies */
 	double dies[CAIRN_LIFETIMES][CAIRN_AGE_LAWS];

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "profile/origin.h"
 
 #include <assert.h>
 #include <math.h>
@@ -151,7 +152,6 @@ static double sampled_pages(const struct cairn_trailer *trailer)
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	enum { small_most = 14 << 10 };
-	static const int64_t late_ns = CAIRN_SECOND_NS;
 	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
 	struct cairn_spread spread = {0};
 	double page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
@@ -161,7 +161,7 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 	facts->profile_slack = profile->slack_bytes;
 	facts->mapped_bytes = profile->mapped_bytes;
 	facts->break_bytes = profile->break_bytes;
-	if (profile->start_ns > 0 && profile->since_ns > profile->start_ns + late_ns)
+	if (cairn_sampled_late(profile->start_ns, profile->since_ns))
 		facts->before = from_number(profile->before_bytes);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const double *values = cairn_profile_values(profile, i);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "profile/origin.h"
 
 #include <stdlib.h>
 
@@ -15,10 +16,35 @@ static bool same_service(const struct cairn_candidate *a, const struct cairn_can
 	return same_prefix && cairn_bytes_equal(cairn_path_base(a->program), cairn_path_base(b->program));
 }
 
+struct cairn_origin cairn_origin_of(const struct cairn_profile *profile)
+{
+	struct cairn_origin origin = {
+		.process_id = profile->process_id,
+		.start_ns = profile->start_ns,
+		.time_ns = profile->time_ns,
+		.since_ns = profile->since_ns,
+	};
+	cairn_life_parse(cairn_strings_bytes(&profile->strings, profile->life), &origin.life);
+	return origin;
+}
+
 bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b)
 {
 	const struct cairn_origin *later = a.time_ns > b.time_ns ? &a : &b, *earlier = later == &a ? &b : &a;
+	if (a.life.ticks && b.life.ticks)
+		return cairn_life_equal(&a.life, &b.life);
 	return a.process_id == b.process_id && later->start_ns <= earlier->time_ns;
+}
+
+bool cairn_origin_continues(struct cairn_origin a, struct cairn_origin b)
+{
+	const struct cairn_origin *later = a.time_ns > b.time_ns ? &a : &b, *earlier = later == &a ? &b : &a;
+	return cairn_origin_same(a, b) && later->since_ns <= earlier->time_ns;
+}
+
+bool cairn_origin_is_late(struct cairn_origin origin)
+{
+	return cairn_sampled_late(origin.start_ns, origin.since_ns);
 }
 
 /* One of the dumps of the service with the most dumps. */

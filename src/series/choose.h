@@ -8,17 +8,29 @@
 #ifndef CAIRN_SERIES_CHOOSE_H
 #define CAIRN_SERIES_CHOOSE_H
 
-#include "base/bytes.h"
+#include "process/life.h"
+#include "profile/profile.h"
 
 /* The process of a dump, and when it was taken. */
 struct cairn_origin {
 	uint64_t process_id; /* 0 when not known */
 	int64_t start_ns;    /* when the process started, as exactly as two clocks allow; 0 if unknown */
 	int64_t time_ns;
+	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 if unknown */
+	struct cairn_life life; /* its ticks are 0 when not known */
 };
 
-/* Whether two dumps are of one process. If a PID was reused, the second process started after the earlier dump. */
+struct cairn_origin cairn_origin_of(const struct cairn_profile *profile);
+
+/* Whether two dumps are of one process: they have the same life or, if that is unknown, the same PID, and the process of the later dump did
+ * not start after the earlier one. The PID alone is not enough: it is reused, and every container has a process 1. */
 bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b);
+
+/* Whether, moreover, sampling went on between the two, so that they share the samples of all objects that were live in both. */
+bool cairn_origin_continues(struct cairn_origin a, struct cairn_origin b);
+
+/* Whether sampling began when the process had been running for a while: objects that are older are missing from the dump. */
+bool cairn_origin_is_late(struct cairn_origin origin);
 
 struct cairn_candidate {
 	struct cairn_bytes prefix;  /* of the file's name; empty if it is named otherwise */

@@ -160,15 +160,13 @@ void cairn_cohort_judge_open(struct cairn_cohort_judge *judge, const struct cair
 {
 	*judge = (struct cairn_cohort_judge){.grid = grid, .cover = cover, .instances = instances};
 	for (int axis = 0; axis < CAIRN_COHORT_AXES && grid->steps; axis++) {
-		double hours[CAIRN_COHORT_STEPS];
-		uint32_t runs[CAIRN_COHORT_STEPS] = {0};
 		find_stretch(judge, axis);
 		for (size_t i = 0; i < judge->count[axis]; i++)
-			hours[i] = (double)(instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis] + i) -
-					    instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis])) / CAIRN_HOUR_NS;
+			judge->hours[axis][i] = (double)(instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis] + i) -
+							 instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis])) / CAIRN_HOUR_NS;
 		if (judge->count[axis] < least_steps)
 			continue;
-		cairn_trend_clock_make(&judge->clock[axis], hours, runs, judge->count[axis]);
+		cairn_trend_clock_make(&judge->clock[axis], judge->hours[axis], judge->runs, judge->count[axis]);
 		cairn_trend_judge_open(&judge->judge[axis], &judge->clock[axis]);
 	}
 	judge->same = judge->first[0] == judge->first[1] && judge->count[0] == judge->count[1] &&

@@ -81,6 +81,8 @@ struct cairn_cohort_judge {
 	bool compares; /* there are peers */
 	double usual; /* one in five of them moves at least this far, as a share of itself */
 	double load[CAIRN_COHORT_STEPS]; /* the course of peers that move about that far, as a multiple of its mean; by the clock */
+	double hours[CAIRN_COHORT_AXES][CAIRN_COHORT_STEPS]; /* of those instants, after the first */
+	uint32_t runs[CAIRN_COHORT_STEPS]; /* they are all of one */
 	struct cairn_trend_clock clock[CAIRN_COHORT_AXES];
 	struct cairn_trend_judge judge[CAIRN_COHORT_AXES];
 };

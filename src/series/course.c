@@ -33,6 +33,11 @@ static double known_freedom(double contrasts, bool unknown)
 enum { positions_most = 24 };
 /* The current course must have been seen in four dumps, and the one before it in two. */
 enum { points_behind = 4, points_before = 2 };
+/* And in this share of the time: a few dumps in quick succession do not show what goes on. */
+static const double time_behind = 1 / 16.0;
+/* A step, or the end of growth, is seen if so many dumps after it show the new level. A step that fewer show may be the beginning of
+ * growth. */
+enum { points_settled = 3 };
 /* The number of points from which on a change of rate is looked for: half of it is the fewest that give a useful rate. */
 enum { points_for_change = 12, points_for_step = 5 };
 
@@ -114,6 +119,7 @@ static size_t draw_course(const struct cairn_courses *courses, const struct cair
 
 static void add_course(struct cairn_courses *courses, enum cairn_course_kind kind, size_t at, double hours, double share)
 {
+	assert(courses->item_count < CAIRN_COURSES_MAX);
 	struct cairn_course *course = &courses->items[courses->item_count++];
 	*course = (struct cairn_course){.kind = kind, .at = at, .hours = hours, .prior = log(priors[kind] * share),
 					.vector = courses->vector_count};
@@ -121,10 +127,35 @@ static void add_course(struct cairn_courses *courses, enum cairn_course_kind kin
 	courses->vector_count += course->vectors;
 }
 
-static void list_courses(struct cairn_courses *courses)
+bool cairn_course_is_recent(const struct cairn_courses *courses, size_t at)
+{
+	return at + points_settled > courses->count;
+}
+
+/* The number of positions at which the present course may have begun, from the second point on. */
+static size_t count_room(const struct cairn_courses *courses)
 {
 	size_t count = courses->count, room = count > points_behind + points_before ? count - points_behind - points_before + 1 : 0;
-	size_t stride = (room + positions_most - 1) / positions_most;
+	double most = count > 0 ? courses->hours[count - 1] - time_behind * (courses->hours[count - 1] - courses->hours[0]) : 0;
+	while (room > 0 && courses->hours[points_before - 1 + room - 1] > most)
+		room--;
+	return room;
+}
+
+static void list_steps(struct cairn_courses *courses)
+{
+	size_t count = courses->count, steps = count - 1, stride = (steps + positions_most - 1) / positions_most;
+	double share = (double)stride / (double)steps;
+	for (size_t at = 1; at < count; at += cairn_course_is_recent(courses, at + stride) ? 1 : stride) {
+		add_course(courses, CAIRN_COURSE_STEP, at, 0, share);
+		if (!cairn_course_is_recent(courses, at))
+			add_course(courses, CAIRN_COURSE_STOPPED, at, 0, share);
+	}
+}
+
+static void list_courses(struct cairn_courses *courses)
+{
+	size_t count = courses->count, room = count_room(courses), stride = (room + positions_most - 1) / positions_most;
 	double span = longest_run(courses),
 	       interval = count > 1 ? (courses->hours[count - 1] - courses->hours[0]) / (double)(count - 1) : 0;
 	add_course(courses, CAIRN_COURSE_FLAT, 0, 0, 1);
@@ -141,13 +172,7 @@ static void list_courses(struct cairn_courses *courses)
 		}
 	}
 	if (count >= points_for_step) {
-		/* A step, or the end of growth, may be at any point but the first; a single dump of rest is not enough. */
-		size_t steps = count - 1, step_stride = (steps + positions_most - 1) / positions_most;
-		for (size_t at = 1; at < count; at += step_stride) {
-			add_course(courses, CAIRN_COURSE_STEP, at, 0, (double)step_stride / (double)steps);
-			if (at + 2 < count && at > 0)
-				add_course(courses, CAIRN_COURSE_STOPPED, at, 0, (double)step_stride / (double)steps);
-		}
+		list_steps(courses);
 		for (size_t i = 0; i < sizeof time_constants / sizeof *time_constants; i++) {
 			bool slow = time_constants[i] > 1;
 			if (time_constants[i] * span > 0.7 * interval)

@@ -88,10 +88,15 @@ struct cairn_evidence {
 void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count);
 void cairn_courses_free(struct cairn_courses *courses);
 
+/* Whether so few points from AT on show the level after a step there that it may be the beginning of growth. */
+bool cairn_course_is_recent(const struct cairn_courses *courses, size_t at);
+
 /* The amount that one sample of a path stands for, and whether that is known: objects of several sizes may come and go in larger pieces. */
 struct cairn_unit_size {
 	double amount;
 	bool known;
+	bool resized;      /* its objects change their size, and do not come or go */
+	bool all_seen;     /* its objects are so large that sampling misses hardly any: what it holds is no estimate */
 	bool counted;      /* the dumps record how many samples came and went */
 	double came, went; /* over the whole time */
 };

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/pool.h"
+#include "series/onset.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ struct work {
 	struct cairn_leaks *leaks;
 	struct workspace *workspaces;
 	size_t comparisons;
+	double *hours; /* of each point */
+	uint32_t *run;
 	struct cairn_trend_clock clock;
 	struct cairn_ages *ages; /* for each path; NULL if the newest dump does not have them */
 	struct cairn_ages_clock age_clock;
@@ -86,22 +89,18 @@ static void judge_total(struct work *work)
 	const struct cairn_series *series = work->series;
 	const struct cairn_series_paths *paths = &work->leaks->paths;
 	struct workspace *workspace = &work->workspaces[0];
-	bool *shown = cairn_array_zero(series->profile.sample_count, sizeof *shown);
-	for (size_t r = 0; r < paths->first[work->leaks->path_count]; r++)
-		shown[paths->rows[r]] = true;
-	memset(workspace->values, 0, series->point_count * sizeof *workspace->values);
-	for (size_t c = 0; c < series->cell_count; c++) {
-		const struct cairn_series_cell *cell = &series->cells[c];
-		if (shown[cell->row])
-			cairn_series_value_add(&workspace->values[cell->point], cell);
+	struct cairn_series_value *all = cairn_array_zero(series->point_count, sizeof *all);
+	for (size_t path = 0; path < work->leaks->path_count; path++) {
+		cairn_series_paths_values(paths, path, workspace->values);
+		cairn_series_values_add(all, workspace->values, series->point_count);
 	}
-	free(shown);
-	work->leaks->now = workspace->values[series->point_count - 1];
+	work->leaks->now = all[series->point_count - 1];
 	struct cairn_ages *ages = work->ages ? cairn_array_zero(1, sizeof *ages) : NULL;
 	for (size_t path = 0; ages && path < work->leaks->path_count; path++)
 		cairn_ages_sum(ages, &work->ages[path]);
-	judge(work, workspace, workspace->values, ages, 1, &work->leaks->total);
+	judge(work, workspace, all, ages, 1, &work->leaks->total);
 	free(ages);
+	free(all);
 }
 
 /* Sums by frame. If paths are sorted by their entries from the root, those that share a frame are adjacent, so a stack of open frames is
@@ -301,8 +300,8 @@ static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 		leaks->forecast_per_hour += rest->per_hour;
 		leaks->forecast_error = hypot(leaks->error, rest->error);
 	}
-	enum cairn_verdict whole = leaks->total.verdict;
-	if (leaks->forecast_per_hour > 0 && whole != CAIRN_SHRINKING && whole != CAIRN_SAWTOOTH)
+	/* Growth under swings is growth. */
+	if (leaks->forecast_per_hour > 0 && leaks->total.verdict != CAIRN_SHRINKING)
 		leaks->total.verdict = CAIRN_GROWING;
 	if (leaks->total.verdict != CAIRN_GROWING || leaks->forecast_per_hour > 0)
 		return;
@@ -314,7 +313,30 @@ static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 	leaks->total.verdict = filling > stopped ? CAIRN_FILLING : stopped > 0 ? CAIRN_STOPPED : CAIRN_TOO_EARLY;
 }
 
-static void rank(struct cairn_leaks *leaks, const struct cairn_trend *rest)
+/* If nothing grows, but it is too early to tell for a good part of the memory, or hardly any of it was sampled so far, it is too early to
+ * tell for the service. */
+static void doubt(struct cairn_leaks *leaks, const struct cairn_series *series)
+{
+	static const double good_part = 0.05;
+	struct cairn_coverage coverage = cairn_onset_coverage(&series->points[series->point_count - 1]);
+	leaks->hardly_sampled = cairn_coverage_is_partial(&coverage) &&
+				coverage.sampled < good_part * fmax(coverage.before, coverage.allocated);
+	bool early = leaks->hardly_sampled;
+	uint32_t more = 0;
+	for (size_t i = 0; i < leaks->count; i++) {
+		const struct cairn_leak *leak = &leaks->rows[i];
+		if (leak->trend.verdict == CAIRN_TOO_EARLY && leak->now.value >= good_part * leaks->now.value) {
+			early = true;
+			more = leak->trend.more_dumps > more ? leak->trend.more_dumps : more;
+		}
+	}
+	if (leaks->growing > 0 || !early || leaks->total.verdict == CAIRN_GROWING || leaks->total.verdict == CAIRN_SHRINKING)
+		return;
+	leaks->total.verdict = CAIRN_TOO_EARLY;
+	leaks->total.more_dumps = leaks->total.more_dumps > more ? leaks->total.more_dumps : more;
+}
+
+static void rank(struct cairn_leaks *leaks, const struct cairn_series *series, const struct cairn_trend *rest)
 {
 	for (size_t i = 0; i < leaks->count; i++)
 		if (leaks->rows[i].trend.verdict == CAIRN_GROWING) {
@@ -327,26 +349,38 @@ static void rank(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 			leaks->rows[i].share = leaks->rows[i].trend.per_hour / leaks->per_hour;
 	qsort(leaks->rows, leaks->count, sizeof *leaks->rows, by_rank);
 	forecast(leaks, rest);
+	doubt(leaks, series);
 }
 
 static void set_clock(struct work *work)
 {
 	size_t points = work->series->point_count;
-	double *hours = cairn_array_zero(points, sizeof *hours);
-	uint32_t *run = cairn_array_zero(points, sizeof *run);
+	work->hours = cairn_array_zero(points, sizeof *work->hours);
+	work->run = cairn_array_zero(points, sizeof *work->run);
 	for (size_t i = 0; i < points; i++) {
-		hours[i] = cairn_series_hours(work->series, i);
-		run[i] = work->series->points[i].run;
+		work->hours[i] = cairn_series_hours(work->series, i);
+		work->run[i] = work->series->points[i].run;
 	}
-	cairn_trend_clock_make(&work->clock, hours, run, points);
-	free(hours);
-	free(run);
+	cairn_trend_clock_make(&work->clock, work->hours, work->run, points);
 }
 
-/* Gives each path the ages of its objects. The longest ordinary lifetime of the service is the longest of any path. */
-static void set_ages(struct work *work)
+/* The longest ordinary lifetime of the service is the longest of any path, of which enough objects were freed, or that of all paths
+ * together. */
+static double longest_lifetime(const struct work *work)
 {
 	static const double freed_least = 20;
+	struct cairn_ages all = {0};
+	double longest = 0;
+	for (uint32_t path = 0; path < work->leaks->path_count; path++) {
+		longest = fmax(longest, cairn_ages_longest(&work->ages[path], &work->age_clock, freed_least));
+		cairn_ages_sum(&all, &work->ages[path]);
+	}
+	return longest > 0 ? longest : cairn_ages_longest(&all, &work->age_clock, freed_least);
+}
+
+/* Gives each path the ages of its objects. */
+static void set_ages(struct work *work)
+{
 	const struct cairn_series_lives *lives = &work->series->lives;
 	struct cairn_leaks *leaks = work->leaks;
 	cairn_ages_clock_make(&work->age_clock, lives->seconds);
@@ -367,11 +401,9 @@ static void set_ages(struct work *work)
 		if (path_of[lives->freed[i].stack] != CAIRN_NONE)
 			cairn_ages_add_freed(&work->ages[path_of[lives->freed[i].stack]], &lives->freed[i]);
 	free(path_of);
-	for (uint32_t path = 0; path < leaks->path_count; path++) {
+	for (uint32_t path = 0; path < leaks->path_count; path++)
 		cairn_ages_finish(&work->ages[path], &work->age_clock);
-		work->age_clock.longest =
-			fmax(work->age_clock.longest, cairn_ages_longest(&work->ages[path], &work->age_clock, freed_least));
-	}
+	work->age_clock.longest = longest_lifetime(work);
 	leaks->observed_hours = work->age_clock.seconds / 3600;
 	leaks->longest_hours = work->age_clock.longest / 3600;
 }
@@ -398,7 +430,8 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	cairn_pool_run(leaks->count, judge_path, &work);
 	struct cairn_trend rest = judge_frames(&work);
 	judge_total(&work);
-	rank(leaks, &rest);
+	cairn_onset_hold_back(leaks, series, &rest);
+	rank(leaks, series, &rest);
 	for (unsigned i = 0; i < width; i++) {
 		free(work.workspaces[i].values);
 		free(work.workspaces[i].amounts);
@@ -406,6 +439,20 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	}
 	free(work.workspaces);
 	free(work.ages);
+	free(work.hours);
+	free(work.run);
+}
+
+double cairn_leaks_used(const struct cairn_series_point *point, double limit)
+{
+	double own = point->resident > 0 ? point->resident : point->total; /* known more precisely than its objects are */
+	return point->limit_of_group && limit == point->limit ? fmax(own, point->group) : own;
+}
+
+double cairn_leaks_hours_left(const struct cairn_leaks *leaks, const struct cairn_series_point *point, double limit, double rate)
+{
+	bool reached = limit > 0 && rate > 0 && leaks->total.verdict != CAIRN_SHRINKING;
+	return reached ? fmax(0, (limit - cairn_leaks_used(point, limit)) / rate) : -1;
 }
 
 void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values)

@@ -37,7 +37,9 @@ struct cairn_leaks {
 	struct cairn_series_value now;   /* everything at the last point */
 	double hours;                    /* from the first point to the last */
 	double observed_hours;           /* time for which the newest dump knows the ages of objects; 0 if it does not */
-	double longest_hours;            /* the longest ordinary lifetime in that dump */
+	double longest_hours;            /* the longest ordinary lifetime in that dump; 0 if too few objects were freed to tell */
+	bool hardly_sampled;             /* sampling began late, and hardly any of the live memory was sampled so far */
+	size_t held_back;                /* rows that seemed to grow, but may only have come into view (onset.h) */
 	/* The growth of the service: that of the rows that grow, plus that of the rest if it grows; 0 if nothing grows. */
 	double forecast_per_hour, forecast_error;
 };
@@ -49,6 +51,13 @@ size_t cairn_leaks_comparisons(const struct cairn_paths *paths);
 /* Ranks the paths of SERIES as VIEW (of the series' profile, already named) shows them. */
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view);
 void cairn_leaks_free(struct cairn_leaks *leaks);
+
+/* What counts towards LIMIT at POINT. A control group's limit is for all of its processes together. */
+double cairn_leaks_used(const struct cairn_series_point *point, double limit);
+
+/* Hours after POINT, the last one, until LIMIT is reached if the service grows by RATE bytes an hour; negative for never, also while it
+ * shrinks as a whole. */
+double cairn_leaks_hours_left(const struct cairn_leaks *leaks, const struct cairn_series_point *point, double limit, double rate);
 
 /* Fills VALUES with what LEAK held at each point; for a frame, its total. */
 void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values);

@@ -3,6 +3,7 @@
 #include "series/paths.h"
 
 #include "base/array.h"
+#include "series/law.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,6 +68,36 @@ void cairn_series_paths_free(struct cairn_series_paths *paths)
 	*paths = (struct cairn_series_paths){0};
 }
 
+/* About how many samples a value consists of, the large ones above all. */
+static double samples_of(const struct cairn_series_value *value)
+{
+	return value->coming > 0 ? value->value * value->value / value->coming : 0;
+}
+
+/* If the number of samples stays the same while their bytes change, objects are resized, as a buffer that grows is, and nothing comes or
+ * goes: then the path moves by pieces as large as its median step, not by whole objects. */
+static void note_resized(const struct cairn_series *series, struct cairn_series_value *values)
+{
+	size_t count = series->point_count, changes = 0;
+	double *steps = cairn_array_new(count, sizeof *steps);
+	bool same = true;
+	for (size_t i = 1; i < count && same; i++) {
+		double step = fabs(values[i].value - values[i - 1].value);
+		bool goes_on = series->points[i].run == series->points[i - 1].run && values[i].value > 0 && values[i - 1].value > 0;
+		same = !goes_on || round(samples_of(&values[i])) == round(samples_of(&values[i - 1]));
+		if (goes_on && step > 0)
+			steps[changes++] = step;
+	}
+	if (same && changes > 0) {
+		qsort(steps, changes, sizeof *steps, cairn_law_compare);
+		for (size_t i = 0; i < count; i++) {
+			values[i].coming = values[i].value * steps[changes / 2];
+			values[i].unsure = values[i].resized = values[i].value;
+		}
+	}
+	free(steps);
+}
+
 void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values)
 {
 	const struct cairn_series *series = paths->series;
@@ -76,6 +107,7 @@ void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t pa
 			const struct cairn_series_cell *cell = &series->cells[c];
 			cairn_series_value_add(&values[cell->point], cell);
 		}
+	note_resized(series, values);
 }
 
 void cairn_series_value_add(struct cairn_series_value *value, const struct cairn_series_cell *cell)
@@ -109,14 +141,22 @@ static void count_events(struct cairn_unit_size *unit, const struct cairn_series
 
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count)
 {
-	static const double tolerated = 0.1; /* the share of a path that may come and go in larger pieces */
-	double sum = 0, coming = 0, unsure = 0;
+	static const double tolerated = 0.1; /* the share of a path that may come and go in larger pieces, or is not resized */
+	static const double seen_share = 0.01; /* of the noise of a path's objects: sampling adds hardly any */
+	double sum = 0, coming = 0, unsure = 0, resized = 0, variance = 0;
 	for (size_t i = 0; i < count; i++) {
+		resized += values[i].resized;
+		variance += values[i].spread.variance;
 		sum += values[i].value;
 		coming += values[i].coming;
 		unsure += values[i].unsure;
 	}
-	struct cairn_unit_size unit = {.amount = sum > 0 ? coming / sum : 0, .known = unsure <= tolerated * sum};
+	struct cairn_unit_size unit = {
+		.amount = sum > 0 ? coming / sum : 0,
+		.known = unsure <= tolerated * sum,
+		.resized = sum > 0 && resized >= (1 - tolerated) * sum,
+		.all_seen = variance <= seen_share * coming,
+	};
 	count_events(&unit, values, count);
 	return unit;
 }
@@ -142,6 +182,7 @@ void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_s
 		cairn_spread_add(&to[i].spread, more[i].spread);
 		to[i].coming += more[i].coming;
 		to[i].unsure += more[i].unsure;
+		to[i].resized += more[i].resized;
 		to[i].allocated += more[i].allocated;
 		to[i].uncounted |= more[i].uncounted;
 	}

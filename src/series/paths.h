@@ -24,6 +24,7 @@ struct cairn_series_value {
 	struct cairn_spread spread;
 	double coming; /* variance if each sample, even one that is always taken, came or went by chance */
 	double unsure; /* the part of the value that may come and go in larger pieces than that */
+	double resized; /* the part of the value whose objects change their size, and do not come or go */
 	double allocated; /* ever, freed or not */
 	bool uncounted;   /* that is unknown for some of it */
 };

@@ -84,12 +84,25 @@ static void take_lives(struct cairn_series *series, const struct cairn_profile *
 		}
 }
 
+struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile)
+{
+	return (struct cairn_own_memory){profile->allocated_bytes, profile->anonymous_bytes, profile->swap_bytes, profile->before_bytes};
+}
+
+void cairn_series_point_follow(struct cairn_series_point *point, const struct cairn_series_point *before)
+{
+	point->process = before ? before->process + !cairn_origin_same(before->origin, point->origin) : 0;
+	point->run = before ? before->run + !cairn_origin_continues(before->origin, point->origin) : 0;
+}
+
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)
 {
 	if (!cairn_combine_add(&series->combine, part, 1, error))
 		return false;
 	uint32_t point = (uint32_t)series->point_count;
-	double total = 0;
+	uint32_t partner = cairn_profile_partner(part, part->default_value);
+	bool counts = cairn_profile_value_kind(part, part->default_value) == CAIRN_VALUE_LIVE_OBJECTS && partner != CAIRN_NONE;
+	double total = 0, bytes = 0;
 	take_process(series, part);
 	take_lives(series, part);
 	series->knows_errors &= cairn_profile_knows_errors(part, part->default_value);
@@ -100,15 +113,19 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 		cell.row = series->combine.places[i];
 		cell.point = point;
 		total += cell.value;
+		bytes += counts ? cairn_profile_values(part, i)[partner] : cell.value;
 		series->cells[series->cell_count++] = cell;
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);
 	series->points[series->point_count++] = (struct cairn_series_point){
-		.origin = {part->process_id, part->start_ns, part->time_ns},
+		.origin = cairn_origin_of(part),
 		.total = total,
+		.bytes = bytes,
 		.resident = part->resident_bytes,
+		.own = cairn_own_memory_of(part),
 		.limit = part->limit_bytes,
 		.limit_of_group = part->limit_of_group,
+		.group = part->group_bytes,
 		.ended = cairn_arena_text(&series->arena, cairn_strings_bytes(&part->strings, part->ended)),
 		.path = cairn_arena_text(&series->arena, cairn_bytes_of(path)),
 	};
@@ -125,7 +142,7 @@ static int by_time(const void *a, const void *b, void *context)
 
 static bool same_point(const struct cairn_series_point *a, const struct cairn_series_point *b)
 {
-	return a->origin.time_ns == b->origin.time_ns && a->origin.process_id == b->origin.process_id && a->total == b->total;
+	return a->origin.time_ns == b->origin.time_ns && cairn_origin_same(a->origin, b->origin) && a->total == b->total;
 }
 
 static uint32_t *numbers(size_t count)
@@ -140,7 +157,7 @@ static uint32_t *numbers(size_t count)
 static size_t sort_points(struct cairn_series *series, uint32_t *place)
 {
 	size_t count = series->point_count, kept = 0;
-	uint32_t *order = numbers(count), run = 0;
+	uint32_t *order = numbers(count);
 	struct cairn_series_point *sorted = malloc((count + 1) * sizeof *sorted);
 	if (!sorted)
 		cairn_out_of_memory(count * sizeof *sorted);
@@ -153,9 +170,7 @@ static size_t sort_points(struct cairn_series *series, uint32_t *place)
 			place[order[i]] = CAIRN_NONE;
 			continue;
 		}
-		if (kept && !cairn_origin_same(sorted[kept - 1].origin, point.origin))
-			run++;
-		point.run = run;
+		cairn_series_point_follow(&point, kept ? &sorted[kept - 1] : NULL);
 		place[order[i]] = (uint32_t)kept;
 		sorted[kept++] = point;
 	}

@@ -1,8 +1,9 @@
 /* series.h - several dumps of one service over time: what every stack held at every moment.
  *
  * Dumps are added in any order; a *point* is one dump. The stacks of all dumps are combined in one profile, whose samples are the *rows*; a
- * *cell* is what one row held at one point. Dumps of several runs of the service (restarts) form one series: stacks are matched by their
- * offsets in files, and each point has the number of its run.
+ * *cell* is what one row held at one point. Dumps of several processes of the service (restarts) form one series: stacks are matched by
+ * their offsets in files, and each point has the number of its process. Dumps of one *run* share samples: a process begins another run when
+ * its samples are discarded, or its sampling is switched on again.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_SERIES_H
 #define CAIRN_SERIES_SERIES_H
@@ -10,13 +11,26 @@
 #include "profile/combine.h"
 #include "series/choose.h"
 
+/* The memory that a process has to itself, not by samples; 0 for what is not known. */
+struct cairn_own_memory {
+	double allocated;          /* live bytes by the allocator's own count */
+	double anonymous, swapped; /* resident and swapped out, according to the kernel */
+	double before;             /* anonymous memory when sampling began */
+};
+
+struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile);
+
 struct cairn_series_point {
 	struct cairn_origin origin;
-	uint32_t run;        /* number of the run of the service, from 0 */
+	uint32_t process;    /* number of the process, from 0: a restart begins another */
+	uint32_t run;        /* number of the run, from 0: so does a restart, and discarding all samples */
 	double total;        /* of the default value */
+	double bytes;        /* the live bytes of that, where objects are counted; otherwise the total */
 	double resident;     /* resident memory of the process; 0 when not known */
+	struct cairn_own_memory own;
 	double limit;        /* its memory limit; 0 when not known */
 	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
+	double group;        /* memory charged to that group, page cache left out as far as known; 0 when not known */
 	const char *ended;   /* how the process ended, in a dump of its last moment; "" in any other; owned by the series */
 	const char *path;    /* owned by the series */
 };
@@ -65,6 +79,9 @@ static inline struct cairn_spread cairn_series_cell_spread(const struct cairn_se
 
 /* The cell for SAMPLE of PART, with its default value; the caller fills in row and point. */
 struct cairn_series_cell cairn_series_cell_of(const struct cairn_profile *part, size_t sample);
+
+/* Numbers the process and the run of POINT, which follows BEFORE; that is NULL for the first point. */
+void cairn_series_point_follow(struct cairn_series_point *point, const struct cairn_series_point *before);
 
 void cairn_series_start(struct cairn_series *series);
 

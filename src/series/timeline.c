@@ -3,7 +3,6 @@
 #include "series/timeline.h"
 
 #include "base/array.h"
-#include "series/leaks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,8 +89,9 @@ static int by_growth(const void *a, const void *b, void *points)
 	return l != r ? (l < r ? -1 : 1) : left->path < right->path ? -1 : left->path > right->path;
 }
 
-/* All paths count as judged together, although only the largest are: so the verdicts agree with those of `cairn leaks`. */
-static void judge_layers(struct cairn_timeline *timeline)
+/* The layer of all others has no row among the leaks: it is judged by the dumps alone, as one of all paths. If a verdict on a path was held
+ * back, so is this one. */
+static void judge_others(const struct cairn_timeline *timeline, const struct cairn_leaks *leaks, struct cairn_timeline_layer *layer)
 {
 	size_t points = timeline->series->point_count;
 	struct cairn_trend_clock clock;
@@ -105,25 +105,40 @@ static void judge_layers(struct cairn_timeline *timeline)
 	}
 	cairn_trend_clock_make(&clock, hours, run, points);
 	cairn_trend_judge_open(&judge, &clock);
-	for (size_t l = 0; l < timeline->layer_count; l++) {
-		for (size_t i = 0; i < points; i++)
-			amounts[i] = timeline->layers[l].values[i].value;
-		cairn_trend_judge(&timeline->layers[l].trend, &judge, amounts, cairn_series_unit(timeline->layers[l].values, points),
-				  comparisons);
-	}
+	for (size_t i = 0; i < points; i++)
+		amounts[i] = layer->values[i].value;
+	cairn_trend_judge(&layer->trend, &judge, amounts, cairn_series_unit(layer->values, points), comparisons);
+	if (layer->trend.verdict == CAIRN_GROWING && leaks->held_back > 0)
+		layer->trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY, .may_replace = true};
 	cairn_trend_judge_close(&judge);
 	free(hours);
 	free(amounts);
 	free(run);
 }
 
-void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_series *series, struct cairn_view *view, size_t layer_most)
+static void judge_layers(struct cairn_timeline *timeline, const struct cairn_leaks *leaks)
 {
+	for (size_t l = 0; l < timeline->layer_count; l++) {
+		struct cairn_timeline_layer *layer = &timeline->layers[l];
+		if (layer->path == CAIRN_NONE)
+			judge_others(timeline, leaks, layer);
+		for (size_t i = 0; i < leaks->count; i++)
+			if (leaks->rows[i].path == layer->path && leaks->rows[i].above == 0)
+				layer->trend = leaks->rows[i].trend;
+	}
+}
+
+void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_series *series, struct cairn_view *view,
+			 const struct cairn_leaks *leaks, size_t layer_most)
+{
+	struct cairn_leaks made = {0};
 	*timeline = (struct cairn_timeline){.series = series, .view = view};
 	cairn_series_paths_make(&timeline->paths, series, view);
 	size_t points = series->point_count, count = timeline->paths.paths.count;
 	struct cairn_series_value *values = cairn_array_zero(points, sizeof *values);
 	struct peak *peaks = find_peaks(timeline, values);
+	while (count > 1 && !(peaks[count - 1].value > 0)) /* it only tells how long objects live */
+		count--;
 	/* A single remaining path gets its own layer. */
 	size_t own = count <= layer_most + 1 ? count : layer_most;
 	timeline->layers = cairn_array_zero(own + 1, sizeof *timeline->layers);
@@ -140,7 +155,10 @@ void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_ser
 	}
 	for (size_t i = 0; i < own; i++)
 		name_layer(timeline, &timeline->layers[i]);
-	judge_layers(timeline);
+	if (!leaks)
+		cairn_leaks_rank(&made, series, view);
+	judge_layers(timeline, leaks ? leaks : &made);
+	cairn_leaks_free(&made);
 	qsort_r(timeline->layers, timeline->layer_count, sizeof *timeline->layers, by_growth, &points);
 	free(peaks);
 	free(values);

@@ -3,8 +3,7 @@
 #ifndef CAIRN_SERIES_TIMELINE_H
 #define CAIRN_SERIES_TIMELINE_H
 
-#include "series/paths.h"
-#include "series/trend.h"
+#include "series/leaks.h"
 
 struct cairn_timeline_layer {
 	struct cairn_bytes name; /* the function that holds it, with callers if other layers have the same one; owned by the timeline */
@@ -23,8 +22,10 @@ struct cairn_timeline {
 	struct cairn_arena arena;
 };
 
-/* Makes the layers of SERIES as VIEW shows it: the LAYER_MOST paths that were largest at any time, and one for the others, if any. */
-void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_series *series, struct cairn_view *view, size_t layer_most);
+/* Makes the layers of SERIES as VIEW shows it: the LAYER_MOST paths that were largest at any time, and one for the others, if any. LEAKS
+ * has the verdicts on the same view; if it is NULL, they are made here. */
+void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_series *series, struct cairn_view *view,
+			 const struct cairn_leaks *leaks, size_t layer_most);
 void cairn_timeline_free(struct cairn_timeline *timeline);
 
 struct cairn_timeline_svg_options {

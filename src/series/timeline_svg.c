@@ -358,8 +358,9 @@ static void write_restarts(const struct drawing *drawing)
 			double x = (x_of(drawing, i) + x_of(drawing, i - 1)) / 2;
 			cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/>", x, drawing->top,
 					    drawing->bottom);
-			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">restart</text>\n", x,
-					    drawing->top + 12);
+			bool restart = point_at(drawing, i)->process != point_at(drawing, i - 1)->process;
+			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x,
+					    drawing->top + 12, restart ? "restart" : "sampling began");
 		}
 }
 

@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "series/law.h"
 #include "series/rhythm.h"
-#include "series/swing.h"
 
 #include <assert.h>
 #include <math.h>
@@ -56,23 +55,10 @@ const char *cairn_verdict_name(enum cairn_verdict verdict)
 	return names[verdict];
 }
 
-/* Of very many dumps, only every Nth is used, counted from the last: the others would make verdicts hardly surer, and means of several
- * would be correlated. */
-void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours, const uint32_t *run, size_t count)
-{
-	size_t stride = (count + CAIRN_COURSE_POINTS - 1) / CAIRN_COURSE_POINTS;
-	clock->count = stride ? (count + stride - 1) / stride : 0;
-	for (size_t i = 0; i < clock->count; i++) {
-		size_t at = count - 1 - (clock->count - 1 - i) * stride;
-		clock->pick[i] = at;
-		clock->hours[i] = hours[at];
-		clock->run[i] = run[at];
-	}
-}
-
 void cairn_trend_judge_open(struct cairn_trend_judge *judge, const struct cairn_trend_clock *clock)
 {
-	*judge = (struct cairn_trend_judge){.clock = clock, .evidence = cairn_array_zero(1, sizeof *judge->evidence)};
+	*judge = (struct cairn_trend_judge){.clock = clock, .evidence = cairn_array_zero(1, sizeof *judge->evidence),
+					    .turns = cairn_array_zero(clock->all_count, sizeof *judge->turns)};
 }
 
 static void free_courses(struct cairn_courses *courses)
@@ -89,6 +75,7 @@ void cairn_trend_judge_close(struct cairn_trend_judge *judge)
 		free_courses(judge->head[i]);
 	}
 	free(judge->evidence);
+	free(judge->turns);
 	*judge = (struct cairn_trend_judge){0};
 }
 
@@ -111,7 +98,17 @@ struct path {
 };
 
 /* Courses, classified by what they say about the path now. */
-enum trend_class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
+enum trend_class {
+	class_rest,
+	class_growing,
+	class_filling,
+	class_stopped,
+	class_recent, /* it made a step so lately that it may be the beginning of growth */
+	class_shrinking,
+	class_fallen,
+	class_none,
+	class_count
+};
 
 static enum trend_class class_of(const struct path *path, size_t noise, size_t course)
 {
@@ -129,7 +126,9 @@ static enum trend_class class_of(const struct path *path, size_t noise, size_t c
 		return up ? class_growing : first_up ? class_filling : class_shrinking;
 	case CAIRN_COURSE_STOPPED:
 	case CAIRN_COURSE_STEP:
-		return up ? class_stopped : class_fallen;
+		if (!up)
+			return class_fallen;
+		return cairn_course_is_recent(path->courses, path->courses->items[course].at) ? class_recent : class_stopped;
 	case CAIRN_COURSE_FILLING:
 		return up ? class_filling : class_fallen;
 	case CAIRN_COURSE_SLOW:
@@ -228,6 +227,12 @@ static struct summary sum_up(const struct path *path)
 	for (size_t c = 0; c < class_count && all > 0; c++)
 		summary.share[c] /= all;
 	return summary;
+}
+
+/* The evidence that the path grew, or made a step, and does not grow now, however lately that was. */
+static double share_stopped(const struct summary *summary)
+{
+	return summary->share[class_stopped] + summary->share[class_recent];
 }
 
 /* The test. */
@@ -422,8 +427,8 @@ static double normal_quantile(double chance)
 	return cairn_law_student_quantile(fmax(1e-15, chance), 1e6);
 }
 
-/* The standard deviation of RATE: that of the evidence, but at least that of the number of samples that came by chance in this time. With
- * few dumps it is wider, so that 1.96 times it covers 95 % of Student's distribution. */
+/* The standard deviation of RATE: that of the evidence, but at least that of the number of samples that came by chance in this time, unless
+ * none came. With few dumps it is wider, so that 1.96 times it covers 95 % of Student's distribution. */
 static double rate_error(const struct path *path, const struct cairn_course *course, double rate, double deviation)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -431,7 +436,7 @@ static double rate_error(const struct path *path, const struct cairn_course *cou
 	size_t first = late ? course->at : 0, points = courses->count - first;
 	double hours = fmax(1e-9, courses->hours[courses->count - 1] - courses->hours[first]);
 	double wider = cairn_law_student_quantile(0.025, fmax(2, (double)points)) / sigmas_95;
-	return wider * fmax(deviation, sqrt(fabs(rate) * path->unit / hours));
+	return wider * fmax(deviation, path->events.resized ? 0 : sqrt(fabs(rate) * path->unit / hours));
 }
 
 static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance,
@@ -441,7 +446,7 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 	const struct blend *rate = up ? &summary->growing : &summary->shrinking;
 	enum trend_class own = up ? class_growing : class_shrinking;
 	const struct cairn_course *course = &path->courses->items[summary->best[own]];
-	double moving = up ? summary->share[class_growing] + summary->share[class_filling] + summary->share[class_stopped]
+	double moving = up ? summary->share[class_growing] + summary->share[class_filling] + share_stopped(summary)
 			   : summary->share[class_shrinking] + summary->share[class_fallen];
 	double deviation = blend_deviation(rate), mean = blend_mean(rate);
 	double sigmas = deviation > 0 ? fabs(mean) / deviation : 1e9, limit = normal_quantile(false_alarm / fmax(1, (double)comparisons));
@@ -466,6 +471,27 @@ static double surest_rest(const struct path *path, const struct summary *summary
 	return 1 - fmin(1, mean > 0 ? unseen / mean : 1) / rest_odds;
 }
 
+/* Whether the path rose several times and never fell, of objects so large that this is no chance of sampling, and has not rested for longer
+ * than before. */
+static bool only_rises(const struct path *path)
+{
+	enum { rises_least = 3 };
+	static const double longer = 1.5;
+	const struct cairn_courses *courses = path->courses;
+	double last = courses->hours[0], pause = 0;
+	size_t rises = 0;
+	for (size_t i = 1; i < courses->count; i++) {
+		if (courses->run[i] != courses->run[i - 1] || path->values[i] < path->values[i - 1])
+			return false;
+		if (path->values[i] > path->values[i - 1]) {
+			pause = fmax(pause, courses->hours[i] - last);
+			last = courses->hours[i];
+			rises++;
+		}
+	}
+	return path->events.all_seen && rises >= rises_least && courses->hours[courses->count - 1] - last <= longer * pause;
+}
+
 static void judge_resting(struct cairn_trend *trend, const struct path *path, const struct summary *summary, size_t comparisons)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -476,8 +502,9 @@ static void judge_resting(struct cairn_trend *trend, const struct path *path, co
 		high = fmax(high, path->values[i]);
 	}
 	double rest = share[class_rest] + share[class_fallen];
-	double slack = fmax(wander_share * mean, wander_sigmas * sqrt(fmax(0, mean) * path->unit));
-	bool moved = high - low >= least_samples * path->unit;
+	bool resized = path->events.resized; /* then nothing comes and goes by chance */
+	double slack = fmax(wander_share * mean, resized ? 0 : wander_sigmas * sqrt(fmax(0, mean) * path->unit));
+	bool moved = resized ? high - low > slack : high - low >= least_samples * path->unit;
 	trend->error = blend_deviation(&summary->slope);
 	if (moved && (share[class_growing] > 0.5 || share[class_shrinking] > 0.5)) {
 		bool up = share[class_growing] > 0.5;
@@ -488,14 +515,29 @@ static void judge_resting(struct cairn_trend *trend, const struct path *path, co
 		trend->error = deviation;
 		trend->more_dumps = dumps_needed(path, deviation > 0 ? fabs(blend_mean(rate)) / deviation : 0, comparisons);
 		trend->confidence = fmax(share[class_growing], share[class_shrinking]);
-	} else if (moved && share[class_filling] > fmax(rest, share[class_stopped])) {
+	} else if (moved && share[class_filling] > fmax(rest, share_stopped(summary))) {
 		trend->verdict = CAIRN_FILLING;
 		trend->confidence = share[class_filling];
-	} else if (moved && share[class_stopped] > rest) {
+	} else if (moved && share_stopped(summary) > rest && share[class_recent] > share[class_stopped]) {
+		size_t at = courses->items[summary->best[class_recent]].at;
+		trend->verdict = CAIRN_TOO_EARLY;
+		trend->since = courses->hours[at];
+		while (cairn_course_is_recent(courses, at - trend->more_dumps))
+			trend->more_dumps++;
+		trend->confidence = share[class_recent];
+	} else if (high - low > wander_share * mean && only_rises(path)) {
+		trend->verdict = CAIRN_TOO_EARLY;
+		trend->confidence = 1 - rest;
+	} else if (moved && share_stopped(summary) > rest) {
 		trend->verdict = CAIRN_STOPPED;
 		trend->since = courses->hours[courses->items[summary->best[class_stopped]].at];
 		trend->confidence = share[class_stopped] * surest_rest(path, summary, mean);
-	} else if (high - low > slack && courses->count >= points_for_search) {
+	} else if (courses->count < points_for_search && last_value(path) - path->values[0] > slack) {
+		/* It rose by more than its turnover explains, but so few dumps do not show a course. */
+		trend->verdict = CAIRN_TOO_EARLY;
+		trend->more_dumps = (uint32_t)(points_for_search - courses->count);
+		trend->confidence = 1 - rest;
+	} else if (high - low > slack && (resized || courses->count >= points_for_search)) {
 		trend->verdict = CAIRN_WANDERING;
 		trend->confidence = rest * surest_rest(path, summary, mean);
 	} else {
@@ -545,7 +587,7 @@ static void judge_points(struct cairn_trend *trend, const struct path *path, siz
 	up = only_counts ? by_counts : up;
 	*trend = (struct cairn_trend){.since = path->courses->hours[0], .chance = fmin(up, down)};
 	const double *share = summary.share;
-	if (up < false_alarm && share[class_growing] >= fmax(share[class_filling], share[class_stopped])) {
+	if (up < false_alarm && share[class_growing] >= fmax(share[class_filling], share_stopped(&summary))) {
 		trend->verdict = CAIRN_GROWING;
 		judge_moving(trend, path, &summary, up, comparisons);
 		if (only_counts)
@@ -629,6 +671,12 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	struct cairn_trend before, alone;
 	if (start <= first || (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_FILLING && trend->verdict != CAIRN_TOO_EARLY))
 		return;
+	if (again == clock->count) { /* a path that is gone rests, but it may come back */
+		if (!too_few(trend, clock, start))
+			*trend = (struct cairn_trend){
+				.verdict = CAIRN_STEADY, .confidence = 1 - 1 / rest_odds, .since = clock->hours[start]};
+		return;
+	}
 	double level = earlier_level(clock, values, first, start), now = values[clock->count - 1];
 	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit.amount) * unit.amount);
 	if (start - first >= points_least) {
@@ -638,7 +686,6 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 			return;
 	}
 	if (length >= points_alone) {
-		again = again < clock->count ? again : start; /* a path that is gone rests */
 		if (!too_few(&alone, clock, again))
 			judge_range(&alone, judge, &judge->tail[again], values, again, clock->count, unit, comparisons);
 		if (now > reach || alone.verdict != CAIRN_GROWING)
@@ -673,6 +720,63 @@ static void look_under_rhythm(struct cairn_trend *trend, struct cairn_trend_judg
 	trend->period_hours = period;
 }
 
+/* Judges the lows that a path falls back to: what a leak adds is there in each of them. */
+static void judge_troughs(struct cairn_trend *trend, const struct cairn_swing_turn *troughs, size_t count, struct cairn_unit_size unit,
+			  size_t comparisons)
+{
+	double *hours = cairn_array_new(count, sizeof *hours), *values = cairn_array_new(count, sizeof *values);
+	uint32_t *run = cairn_array_zero(count, sizeof *run);
+	struct cairn_trend_clock clock;
+	struct cairn_trend_judge judge;
+	double picked[CAIRN_COURSE_POINTS];
+	for (size_t i = 0; i < count; i++) {
+		hours[i] = troughs[i].hours;
+		values[i] = troughs[i].value;
+	}
+	cairn_trend_clock_make(&clock, hours, run, count);
+	cairn_trend_judge_open(&judge, &clock);
+	for (size_t i = 0; i < clock.count; i++)
+		picked[i] = values[clock.pick[i]];
+	/* How deep a dump happens to see a low is another noise than that of samples. */
+	unit.known = unit.counted = false;
+	if (!too_few(trend, &clock, 0))
+		judge_range(trend, &judge, &judge.tail[0], picked, 0, clock.count, unit, comparisons);
+	cairn_trend_judge_close(&judge);
+	free(hours);
+	free(values);
+	free(run);
+}
+
+/* A path that does not clearly move may rise and fall, and grow under that: then its lows rise, and its tops with them. All dumps count
+ * here, because a swing may be shorter than the time between two that were picked. */
+static void look_for_swings(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+			    size_t comparisons)
+{
+	static const size_t penalty = 4; /* only what swings comes here, and whether it does was looked for */
+	static const double with_tops = 0.5;
+	const struct cairn_trend_clock *clock = judge->clock;
+	size_t first = first_sample(values, 0, clock->all_count);
+	struct cairn_trend lows = {.verdict = CAIRN_TOO_EARLY};
+	if (trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_SHRINKING)
+		return;
+	struct cairn_swing swing = cairn_swing_find(clock->all_hours + first, values + first, clock->all_run + first,
+						    clock->all_count - first, unit.amount, judge->turns);
+	if (swing.falls < 2)
+		return;
+	if (swing.troughs >= points_least)
+		judge_troughs(&lows, judge->turns, swing.troughs, unit, comparisons * penalty);
+	double hours = swing.troughs ? judge->turns[swing.troughs - 1].hours - judge->turns[0].hours : 0;
+	bool may_rise = trend->verdict == CAIRN_TOO_EARLY && trend->per_hour > 0;
+	if (lows.per_hour > 0 && swing.last_top - swing.first_top > with_tops * lows.per_hour * hours) {
+		lows.more_dumps = lows.more_dumps * (uint32_t)clock->count / (uint32_t)swing.troughs;
+		*trend = lows; /* growing, or too early to tell */
+	} else if (!may_rise || lows.verdict != CAIRN_TOO_EARLY) {
+		trend->verdict = CAIRN_SAWTOOTH;
+		trend->confidence = 1; /* counted, not estimated */
+	}
+	trend->period_hours = swing.period_hours;
+}
+
 void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 		       size_t comparisons)
 {
@@ -695,13 +799,6 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	judge_range(trend, judge, &judge->tail[first], picked, first, count, unit, comparisons);
 	look_at_runs(trend, judge, picked, first, unit, comparisons);
 	look_under_rhythm(trend, judge, picked, first, unit, comparisons);
-	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
-		struct cairn_swing swing =
-			cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
-		if (swing.falls > 1) {
-			trend->verdict = CAIRN_SAWTOOTH;
-			trend->period_hours = swing.period_hours;
-			trend->confidence = 1; /* counted, not estimated */
-		}
-	}
+	look_for_swings(trend, judge, values, unit, comparisons);
+	trend->more_dumps = (uint32_t)ceil(trend->more_dumps * cairn_trend_clock_dumps(clock));
 }

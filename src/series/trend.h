@@ -17,7 +17,8 @@
 #ifndef CAIRN_SERIES_TREND_H
 #define CAIRN_SERIES_TREND_H
 
-#include "series/course.h"
+#include "series/clock.h"
+#include "series/swing.h"
 
 enum cairn_verdict {
 	CAIRN_GROWING,
@@ -42,19 +43,10 @@ struct cairn_trend {
 	double period_hours; /* sawtooth: from peak to peak; growing: of the rhythm that it grows under; 0 if the dumps show fewer than
 			      * two */
 	uint32_t more_dumps; /* too early: about how many more it takes; 0 if unknown */
+	bool may_replace;    /* too early: sampling began late, and the memory of the process does not grow with it (onset.h) */
 	double more_hours;   /* too early, judged by ages: about how much longer the service must be observed */
 	double chance;     /* the probability that noise alone makes any of all paths look like this */
 };
-
-/* The times of the dumps of a series, and which of them are used if there are very many. */
-struct cairn_trend_clock {
-	double hours[CAIRN_COURSE_POINTS];
-	uint32_t run[CAIRN_COURSE_POINTS];
-	size_t pick[CAIRN_COURSE_POINTS];
-	size_t count;
-};
-
-void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours, const uint32_t *run, size_t count);
 
 /* The state of one thread that judges paths of one clock. */
 struct cairn_trend_judge {
@@ -62,6 +54,7 @@ struct cairn_trend_judge {
 	struct cairn_courses *tail[CAIRN_COURSE_POINTS]; /* courses of the points from that index on, made when needed */
 	struct cairn_courses *head[CAIRN_COURSE_POINTS]; /* of those that are before the last run */
 	struct cairn_evidence *evidence;
+	struct cairn_swing_turn *turns; /* room for those of one path */
 };
 
 void cairn_trend_judge_open(struct cairn_trend_judge *judge, const struct cairn_trend_clock *clock); /* borrows CLOCK */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/words.h"
 
+#include "profile/kind.h"
 #include "report/head.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 			cairn_buffer_format(out, "since %s ago", cairn_words_duration(ago, time, sizeof time));
 		break;
 	case CAIRN_FILLING:
-		cairn_buffer_format(out, "%s near %s, %s to %s", trend->refilling ? "fills again after a restart, was" : "levels off",
+		cairn_buffer_format(out, "%s near %s, %s to %s", trend->refilling ? "fills again, was" : "levels off",
 				    cairn_head_number(view, shape, trend->level, level),
 				    cairn_head_number(view, shape, trend->level_low, low),
 				    cairn_head_number(view, shape, trend->level_high, high));
@@ -61,7 +62,10 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 			cairn_buffer_format(out, "every %s", cairn_words_duration(trend->period_hours, time, sizeof time));
 		break;
 	case CAIRN_TOO_EARLY:
-		if (trend->more_dumps > 0)
+		if (trend->may_replace)
+			cairn_buffer_text(out,
+					  "it may replace what was allocated before sampling began: the process does not grow with it");
+		else if (trend->more_dumps > 0)
 			cairn_buffer_format(out, "%u more dump%s may tell", trend->more_dumps, trend->more_dumps == 1 ? "" : "s");
 		else if (trend->more_hours > 0)
 			cairn_buffer_format(out, "%s more may tell", cairn_words_duration(trend->more_hours, time, sizeof time));
@@ -92,8 +96,11 @@ static void write_growing(const struct cairn_leaks *leaks, const struct cairn_vi
 	cairn_buffer_append(out, name.data, name.length);
 	if (leaks->growing > 1)
 		cairn_buffer_format(out, " and %zu other call path%s", leaks->growing - 1, leaks->growing == 2 ? "" : "s");
-	cairn_buffer_format(out, " keep%s growing, by %s an hour%s (%s)", leaks->growing == 1 ? "s" : "",
-			    cairn_head_number(view, shape, leaks->per_hour, rate), leaks->growing == 1 ? "" : " together",
+	enum cairn_value_kind kind = cairn_profile_value_kind(view->profile, view->value);
+	bool objects = kind == CAIRN_VALUE_LIVE_OBJECTS || kind == CAIRN_VALUE_ALLOCATED_OBJECTS;
+	cairn_buffer_format(out, " keep%s growing, by %s%s an hour%s (%s)", leaks->growing == 1 ? "s" : "",
+			    cairn_head_number(view, shape, leaks->per_hour, rate), objects ? " objects" : "",
+			    leaks->growing == 1 ? "" : " together",
 			    cairn_words_sure(first->trend.confidence, sure, sizeof sure));
 }
 
@@ -111,7 +118,9 @@ void cairn_words_leaks(const struct cairn_leaks *leaks, const struct cairn_view 
 		write_growing(leaks, view, shape, out);
 		return;
 	}
-	cairn_buffer_format(out, "nothing keeps growing among %zu call paths", leaks->path_count);
+	cairn_buffer_format(out, "nothing keeps growing among %zu call path%s", leaks->path_count, leaks->path_count == 1 ? "" : "s");
+	if (leaks->hardly_sampled)
+		cairn_buffer_text(out, ", but hardly any of the memory was sampled so far");
 	if (early == 0)
 		return;
 	cairn_buffer_format(out, "; too early to tell for %zu of them", early);

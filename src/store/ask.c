@@ -143,8 +143,7 @@ static struct cairn_store_point take_point(struct cairn_cursor *rows, struct cai
 	point.limit = cairn_row_take_real(rows);
 	point.limit_of_group = cairn_row_take_number(rows) != 0;
 	point.period = cairn_row_take_real(rows);
-	uint64_t unsampling = cairn_row_take_number(rows);
-	point.unsampling = unsampling <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)unsampling : CAIRN_UNSAMPLE_UNKNOWN;
+	point.unsampling = cairn_sampling_method(cairn_row_take_number(rows), &point.size_classes);
 	point.has_allocated = cairn_row_take_number(rows) != 0;
 	point.ended = take_text(arena, rows);
 	point.base_ns = (int64_t)cairn_row_take_number(rows);

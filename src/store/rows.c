@@ -82,7 +82,7 @@ static const struct cairn_column snapshot_columns[] = {
 	{"memory_limit", CAIRN_COLUMN_REAL},
 	{"limit_of_group", CAIRN_COLUMN_NUMBER},
 	{"period", CAIRN_COLUMN_REAL},
-	{"unsampling", CAIRN_COLUMN_NUMBER}, /* enum cairn_unsampling */
+	{"unsampling", CAIRN_COLUMN_NUMBER}, /* how it was sampled (cairn_sampling_number) */
 	{"has_allocated", CAIRN_COLUMN_NUMBER},
 	{"ended", CAIRN_COLUMN_TEXT}, /* for a snapshot of the last moment, how the process ended; otherwise empty */
 	{"base_ns", CAIRN_COLUMN_NUMBER}, /* since version 2: the whole snapshot that the samples are changes to; 0 for a whole one */

@@ -311,7 +311,7 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	cairn_row_real(out, profile->limit_bytes);
 	cairn_row_number(out, profile->limit_of_group);
 	cairn_row_real(out, profile->period);
-	cairn_row_number(out, profile->unsampling);
+	cairn_row_number(out, cairn_sampling_number(profile->unsampling, profile->size_classes));
 	cairn_row_number(out, which.allocated_bytes != CAIRN_NONE && which.allocated_objects != CAIRN_NONE);
 	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->ended));
 	cairn_row_number(out, 0);
@@ -400,6 +400,20 @@ static void set_names(struct cairn_profile *profile, uint32_t location, struct c
 		cairn_profile_set_frames(profile, location, frames, count);
 }
 
+enum { with_size_classes = 16 };
+
+uint64_t cairn_sampling_number(enum cairn_unsampling unsampling, bool size_classes)
+{
+	return (uint64_t)unsampling + (size_classes ? with_size_classes : 0);
+}
+
+enum cairn_unsampling cairn_sampling_method(uint64_t number, bool *size_classes)
+{
+	*size_classes = (number & with_size_classes) != 0;
+	number &= ~(uint64_t)with_size_classes;
+	return number <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)number : CAIRN_UNSAMPLE_UNKNOWN;
+}
+
 void cairn_stored_sample_write(struct cairn_buffer *rows, uint64_t instance, int64_t time_ns, const struct cairn_stored_sample *sample)
 {
 	cairn_row_number(rows, instance);
@@ -469,6 +483,7 @@ void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dicti
 	profile->format = "a store";
 	profile->period = point->period;
 	profile->unsampling = point->unsampling;
+	profile->size_classes = point->size_classes;
 	profile->time_ns = point->time_ns;
 	profile->start_ns = process->start_ns;
 	profile->process_id = process->pid;

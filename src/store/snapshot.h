@@ -42,6 +42,11 @@ struct cairn_snapshot_part {
 	uint64_t cohort;
 };
 
+/* How a snapshot was sampled, as one number: UNSAMPLING, and whether its objects have the sizes of classes, as in a profile. Versions that
+ * do not know the latter take the number for a method that they do not know. */
+uint64_t cairn_sampling_number(enum cairn_unsampling unsampling, bool size_classes);
+enum cairn_unsampling cairn_sampling_method(uint64_t number, bool *size_classes);
+
 /* Appends the rows of SNAPSHOT, a whole one, to the tables in ROWS, except for frames and stacks that are NUMBERED already; hourly gets
  * none. Returns false if cairn_store_accepts refuses it. */
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,

@@ -268,7 +268,7 @@ static bool select_rows(void *handle, const char *text, const char *types, struc
 	struct sqlite_connection *connection = handle;
 	sqlite3_stmt *statement;
 	if (connection->gone && atomic_load(connection->gone))
-		return cairn_fail(error, "nobody waits for the store's answer any more");
+		return cairn_fail(error, "the client no longer waits for the store's answer");
 	if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
 		return fail(connection, error);
 	int result;

@@ -360,7 +360,7 @@ static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_ro
 		struct cairn_snapshot_row row = {.instance = cairn_row_take_number(&selection.row)};
 		row.time_ns = (int64_t)cairn_row_take_number(&selection.row);
 		row.period = cairn_row_take_real(&selection.row);
-		row.unsampling = cairn_row_take_number(&selection.row);
+		row.sampling = cairn_row_take_number(&selection.row);
 		row.has_allocated = cairn_row_take_number(&selection.row);
 		uint32_t place = cairn_map_get(&at, row.instance);
 		if (selection.row.failed || place == CAIRN_NONE)

@@ -100,6 +100,7 @@ struct cairn_store_point {
 	double bytes, resident, limit, period;
 	bool limit_of_group, has_allocated;
 	enum cairn_unsampling unsampling;
+	bool size_classes; /* as in a profile */
 	const char *ended;
 	int64_t base_ns; /* the time of the whole snapshot that its samples are changes to; 0 if it is whole itself */
 };

@@ -39,7 +39,7 @@ struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows)
 		cairn_row_take_real(rows); /* bytes, resident, memory_limit */
 	cairn_row_take_number(rows);
 	row.period = cairn_row_take_real(rows);
-	row.unsampling = cairn_row_take_number(rows);
+	row.sampling = cairn_row_take_number(rows);
 	row.has_allocated = cairn_row_take_number(rows);
 	row.ended = cairn_row_take_text(rows).length > 0;
 	row.start.length = before - cairn_cursor_left(rows);
@@ -51,7 +51,7 @@ bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const s
 {
 	return whole->time_ns < snapshot->time_ns && snapshot->time_ns - whole->time_ns < CAIRN_STORE_WHOLE_NS &&
 	       whole->time_ns / CAIRN_DAY_NS == snapshot->time_ns / CAIRN_DAY_NS && whole->period == snapshot->period &&
-	       whole->unsampling == snapshot->unsampling && whole->has_allocated == snapshot->has_allocated;
+	       whole->sampling == snapshot->sampling && whole->has_allocated == snapshot->has_allocated;
 }
 
 static struct cairn_base *known_of(const struct cairn_written *written, uint64_t instance)
@@ -155,7 +155,9 @@ struct pair {
 /* The variance of BYTES and of OBJECTS of one line. */
 static void variances(const struct cairn_snapshot_row *snapshot, double bytes, double objects, double *of_bytes, double *of_objects)
 {
-	bool sampled = snapshot->unsampling == CAIRN_UNSAMPLE_POISSON || snapshot->unsampling == CAIRN_UNSAMPLE_RATIO;
+	bool size_classes;
+	enum cairn_unsampling method = cairn_sampling_method(snapshot->sampling, &size_classes);
+	bool sampled = method == CAIRN_UNSAMPLE_POISSON || method == CAIRN_UNSAMPLE_RATIO;
 	double mean = objects > 0 ? bytes / objects : 0, weight = sampled ? cairn_sample_weight(snapshot->period, mean) : 0;
 	*of_objects = objects * weight;
 	*of_bytes = bytes * mean * weight;

@@ -28,7 +28,7 @@ struct cairn_snapshot_row {
 	uint64_t instance;
 	int64_t time_ns;
 	double period;
-	uint64_t unsampling, has_allocated;
+	uint64_t sampling, has_allocated; /* as in the columns */
 	bool ended;
 	struct cairn_bytes start; /* the row without its last column, the base's time */
 };

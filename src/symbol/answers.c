@@ -1,7 +1,7 @@
 /* answers.c - reads a block in place, and builds one.
  *
- * Layout: the header, then addresses, probes, the index of each address's first frame, frames, functions, end offsets of strings, and the
- * strings, each terminated. All numbers are little-endian, and the order keeps them aligned.
+ * Layout: the header, then addresses, probes, segments, the index of each address's first frame, frames, functions, end offsets of strings,
+ * and the strings, each terminated. All numbers are little-endian, and the order keeps them aligned.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/answers.h"
 
@@ -20,12 +20,14 @@ struct header {
 	uint64_t size;     /* of everything after the header */
 	uint32_t address_count, probe_count, frame_count, function_count, string_count, string_size;
 	uint32_t key, options, note, damaged;
+	uint32_t segment_count, unused;
 };
 
 /* The number of bytes that follow a header with these counts. The counts have 32 bits each, so the sum cannot overflow. */
 static uint64_t body_size(const struct header *header)
 {
 	return (uint64_t)header->address_count * 8 + (uint64_t)header->probe_count * sizeof(struct cairn_answer_probe) +
+	       (uint64_t)header->segment_count * sizeof(struct cairn_answer_segment) +
 	       ((uint64_t)header->address_count + 1) * 4 + (uint64_t)header->frame_count * sizeof(struct cairn_answer_frame) +
 	       (uint64_t)header->function_count * sizeof(struct cairn_answer_function) + (uint64_t)header->string_count * 4 +
 	       header->string_size;
@@ -80,13 +82,15 @@ bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block
 					  .function_count = header.function_count,
 					  .string_count = header.string_count,
 					  .probe_count = header.probe_count,
+					  .segment_count = header.segment_count,
 					  .key = header.key,
 					  .options = header.options,
 					  .note = header.note,
 					  .damaged = header.damaged != 0};
 	answers->addresses = (const void *)at;
 	answers->probes = (const void *)(answers->addresses + header.address_count);
-	answers->first = (const void *)(answers->probes + header.probe_count);
+	answers->segments = (const void *)(answers->probes + header.probe_count);
+	answers->first = (const void *)(answers->segments + header.segment_count);
 	answers->frames = (const void *)(answers->first + header.address_count + 1);
 	answers->functions = (const void *)(answers->frames + header.frame_count);
 	answers->string_ends = (const void *)(answers->functions + header.function_count);
@@ -208,13 +212,23 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static void write_entries(const struct cairn_answers_builder *builder, const struct header *header, const struct cairn_answer_probe *probes,
-			  struct cairn_buffer *out)
+static void write_segments(const struct cairn_answers_origin *origin, struct cairn_buffer *out)
+{
+	for (size_t i = 0; i < origin->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &origin->segments[i];
+		struct cairn_answer_segment written = {segment->offset, segment->address, segment->file_size};
+		cairn_buffer_append(out, &written, sizeof written);
+	}
+}
+
+static void write_entries(const struct cairn_answers_builder *builder, const struct cairn_answers_origin *origin,
+			  const struct cairn_answer_probe *probes, struct cairn_buffer *out)
 {
 	uint32_t first = 0;
 	for (size_t i = 0; i < builder->entry_count; i++)
 		cairn_buffer_append(out, &builder->entries[i].address, 8);
-	cairn_buffer_append(out, probes, header->probe_count * sizeof *probes);
+	cairn_buffer_append(out, probes, origin->probe_count * sizeof *probes);
+	write_segments(origin, out);
 	for (size_t i = 0; i < builder->entry_count; i++) {
 		cairn_buffer_append(out, &first, 4);
 		first += builder->entries[i].count;
@@ -258,6 +272,7 @@ bool cairn_answers_write(struct cairn_answers_builder *builder, const struct cai
 		return false;
 	header.address_count = (uint32_t)builder->entry_count;
 	header.probe_count = (uint32_t)origin->probe_count;
+	header.segment_count = (uint32_t)origin->segment_count;
 	header.frame_count = (uint32_t)builder->frame_count;
 	header.function_count = (uint32_t)builder->function_count;
 	header.string_count = (uint32_t)strings->count;
@@ -268,7 +283,7 @@ bool cairn_answers_write(struct cairn_answers_builder *builder, const struct cai
 	if (builder->entry_count)
 		qsort(builder->entries, builder->entry_count, sizeof *builder->entries, by_address);
 	cairn_buffer_append(out, &header, sizeof header);
-	write_entries(builder, &header, probes, out);
+	write_entries(builder, origin, probes, out);
 	write_strings(strings, out);
 	header.checksum = checksum(header, out->data + sizeof header, out->length - sizeof header);
 	memcpy(out->data, &header, sizeof header);

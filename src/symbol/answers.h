@@ -3,7 +3,7 @@
  * The cache stores the block on disk and reads it in place: sorted addresses, the frames of each, and functions and strings, each stored
  * once. A *builder* merges new answers with older ones into a new block and demangles names, each once. The block records what it is
  * based on: the *probes* are the files that were examined, and the *note* says what was missing; without a note, there was nothing better
- * to find.
+ * to find. It also has the *segments* of the binary, so that a profile's addresses can be found in it when the binary is gone.
  *
  * A block may come from a file that anybody could have written, so it is checked completely before it is used.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -16,7 +16,7 @@
 #include "symbol/lookup.h"
 
 /* Increased whenever the block's layout, or the symbolizer's answers, change. */
-enum { CAIRN_ANSWERS_VERSION = 8 };
+enum { CAIRN_ANSWERS_VERSION = 9 };
 
 /* Strings are numbered; 0 is the empty one. */
 struct cairn_answer_function {
@@ -30,6 +30,11 @@ struct cairn_answer_frame {
 	uint32_t function;
 	uint32_t line;
 	uint32_t column;
+};
+
+/* As in the binary's program headers. */
+struct cairn_answer_segment {
+	uint64_t offset, address, file_size;
 };
 
 struct cairn_answer_probe {
@@ -46,9 +51,10 @@ struct cairn_answers {
 	const struct cairn_answer_frame *frames; /* innermost first */
 	const struct cairn_answer_function *functions;
 	const struct cairn_answer_probe *probes;
+	const struct cairn_answer_segment *segments;
 	const uint32_t *string_ends;
 	const char *string_bytes;
-	size_t address_count, function_count, string_count, probe_count;
+	size_t address_count, function_count, string_count, probe_count, segment_count;
 	uint32_t key, options, note;
 	bool damaged;
 };
@@ -100,6 +106,8 @@ struct cairn_answers_origin {
 	bool damaged;        /* the note is about incomplete debug information: always worth mentioning */
 	const struct cairn_probe *probes;
 	size_t probe_count;
+	const struct cairn_elf_segment *segments; /* of the binary; none if only its debug file is known */
+	size_t segment_count;
 };
 
 /* Writes the block to OUT, which is empty. Returns false if it would exceed the maximum size of a block. */

@@ -47,13 +47,18 @@ static const char *describe_options(struct cairn_arena *arena, const struct cair
 	return text;
 }
 
+static const char *name_of_build(struct cairn_arena *arena, const char *build_id)
+{
+	return cairn_arena_format(arena, "%s.v%d", build_id, CAIRN_ANSWERS_VERSION);
+}
+
 struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary,
 				       const struct cairn_find_options *options)
 {
 	const struct cairn_identity *identity = &binary->identity;
 	struct cairn_cache_key key = {.text = identity->build_id, .options = describe_options(arena, options)};
 	if (*identity->build_id) {
-		key.file = cairn_arena_format(arena, "%s.v%d", identity->build_id, CAIRN_ANSWERS_VERSION);
+		key.file = name_of_build(arena, identity->build_id);
 		return key;
 	}
 	char *real = realpath(binary->path, NULL);
@@ -66,12 +71,15 @@ struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct c
 	return key;
 }
 
+static bool is_of(const struct cairn_answers *answers, const struct cairn_cache_key *key)
+{
+	return strcmp(cairn_answers_string(answers, answers->key).data, key->text) == 0;
+}
+
 /* Whether a new search would give the same answers. Complete answers stay valid. Incomplete ones are valid only for the same binary and the
  * same options, and only if nothing has changed in the places that were searched. */
 static bool still_holds(const struct cairn_answers *answers, const struct cairn_cache_key *key, const struct cairn_binary *binary)
 {
-	if (strcmp(cairn_answers_string(answers, answers->key).data, key->text) != 0)
-		return false;
 	if (!answers->note)
 		return true;
 	if (strcmp(cairn_answers_string(answers, answers->options).data, key->options) != 0 || answers->probe_count == 0 ||
@@ -102,7 +110,7 @@ bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_
 {
 	char *path = file_path(cache, key->file, "");
 	bool good = cairn_file_map(file, path, NULL);
-	if (good && !(cairn_answers_parse(answers, file->bytes) && still_holds(answers, key, binary))) {
+	if (good && !(cairn_answers_parse(answers, file->bytes) && is_of(answers, key) && (!binary || still_holds(answers, key, binary)))) {
 		cairn_file_close(file);
 		good = false;
 	}
@@ -110,6 +118,15 @@ bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_
 		utimensat(AT_FDCWD, path, NULL, 0);
 	free(path);
 	return good;
+}
+
+bool cairn_cache_load_gone(const struct cairn_cache *cache, struct cairn_arena *arena, const char *build_id, struct cairn_file *file,
+			   struct cairn_answers *answers)
+{
+	if (!cairn_build_id_valid(build_id))
+		return false;
+	struct cairn_cache_key key = {.file = name_of_build(arena, build_id), .text = build_id};
+	return cairn_cache_load(cache, &key, NULL, file, answers);
 }
 
 struct cached_file {

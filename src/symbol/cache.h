@@ -29,9 +29,14 @@ struct cairn_cache_key {
 struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary,
 				       const struct cairn_find_options *options);
 
-/* The answers stored for BINARY under KEY that are still valid. They borrow from FILE, which the caller closes after use. */
+/* The answers stored for BINARY under KEY that are still valid; all of them if BINARY is NULL. They borrow from FILE, which the caller
+ * closes after use. */
 bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_key *key, const struct cairn_binary *binary,
 		      struct cairn_file *file, struct cairn_answers *answers);
+
+/* The answers stored for the build with BUILD_ID, if its file is gone, so that there are no better ones. */
+bool cairn_cache_load_gone(const struct cairn_cache *cache, struct cairn_arena *arena, const char *build_id, struct cairn_file *file,
+			   struct cairn_answers *answers);
 
 /* Stores BLOCK under KEY and removes files beyond the limit. Fails with a message; leaves no incomplete file. */
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block,

@@ -153,15 +153,15 @@ static bool demangle_cplus(struct sink *sink, const char *name)
 	return root && cplus_demangle_print_callback(options, root, take, sink);
 }
 
-static bool demangle(struct sink *sink, const char *name)
+static bool demangle(struct sink *sink, const char *name, unsigned languages)
 {
 	if (setjmp(sink->enough))
 		return false;
 	/* Legacy Rust names are also valid C++ names, with the hash as their last part, so Rust is tried first. */
-	if (rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, take, sink))
+	if ((languages & CAIRN_DEMANGLE_RUST) && rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, take, sink))
 		return true;
 	sink->out.length = 0;
-	return demangle_cplus(sink, name);
+	return (languages & CAIRN_DEMANGLE_CPLUS) && demangle_cplus(sink, name);
 }
 
 static bool looks_mangled(const char *name)
@@ -169,17 +169,22 @@ static bool looks_mangled(const char *name)
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || strncmp(name, "_GLOBAL_", 8) == 0);
 }
 
-const char *cairn_demangle(struct cairn_arena *arena, const char *name)
+const char *cairn_demangle_from(struct cairn_arena *arena, const char *name, unsigned languages)
 {
 	if (!looks_mangled(name))
 		return NULL;
 	struct sink sink = {.out = cairn_buffer(longest_name)};
 	const char *result = NULL;
-	if (strnlen(name, longest_name) < longest_name && demangle(&sink, name) && sink.out.length > 0)
+	if (strnlen(name, longest_name) < longest_name && demangle(&sink, name, languages) && sink.out.length > 0)
 		result = cairn_arena_text(arena, cairn_buffer_bytes(&sink.out));
 	cairn_buffer_free(&sink.out);
 	free(sink.components);
 	return result;
+}
+
+const char *cairn_demangle(struct cairn_arena *arena, const char *name)
+{
+	return cairn_demangle_from(arena, name, CAIRN_DEMANGLE_ALL);
 }
 
 void cairn_demangle_profile(struct cairn_profile *profile)

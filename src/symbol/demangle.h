@@ -10,6 +10,10 @@
  * name once. */
 const char *cairn_demangle(struct cairn_arena *arena, const char *name);
 
+/* The same for the names of some languages only. Without Rust, its legacy names are names of C++, and have their hash. */
+enum cairn_demangle_language { CAIRN_DEMANGLE_RUST = 1, CAIRN_DEMANGLE_CPLUS = 2, CAIRN_DEMANGLE_ALL = 3 };
+const char *cairn_demangle_from(struct cairn_arena *arena, const char *name, unsigned languages);
+
 /* Demangles the names that PROFILE was read with, where the writer has not: its functions have the linker's name as their only one. That
  * name stays as the system name. */
 void cairn_demangle_profile(struct cairn_profile *profile);

@@ -95,7 +95,9 @@ static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct 
 {
 	*section = (struct cairn_elf_section){
 		.name = string_at(names, entry->sh_name),
+		.type = entry->sh_type,
 		.link = entry->sh_link,
+		.info = entry->sh_info,
 		.flags = entry->sh_flags,
 		.address = entry->sh_addr,
 		.size = entry->sh_size,
@@ -197,8 +199,10 @@ void cairn_elf_close(struct cairn_elf *elf)
 {
 	if (!elf)
 		return;
-	for (size_t i = 0; i < elf->section_count; i++)
+	for (size_t i = 0; i < elf->section_count; i++) {
 		cairn_inflate_free(elf->sections[i].inflate);
+		free(elf->sections[i].relocated);
+	}
 	if (elf->owns_file)
 		cairn_file_close(&elf->file);
 	free(elf->sections);
@@ -412,6 +416,8 @@ bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_
 			continue;
 		if (symbols->elf->machine == EM_ARM || symbols->descriptors)
 			find_code(symbols, &entry);
+		if (symbols->elf->type == ET_REL && entry.st_shndx < symbols->elf->section_count)
+			entry.st_value += symbols->elf->sections[entry.st_shndx].address; /* 0 until the file is relocated */
 		*symbol = (struct cairn_elf_symbol){string_at(symbols->names, entry.st_name), entry.st_value, entry.st_size,
 			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info), entry.st_shndx};
 		return true;

@@ -32,12 +32,14 @@ struct cairn_elf_segment {
 
 struct cairn_elf_section {
 	const char *name;
-	uint32_t link;
+	uint32_t type; /* SHT_RELA, … */
+	uint32_t link, info;
 	uint64_t flags;
 	uint64_t address;
 	uint64_t size;              /* in memory; the compressed size if it is compressed */
 	struct cairn_bytes bytes;   /* as in the file; empty for NOBITS */
 	struct cairn_inflate *inflate; /* how its contents are decompressed; NULL if they are not compressed */
+	char *relocated;               /* what BYTES are after cairn_elf_relocate, owned; NULL if that has not changed them */
 };
 
 struct cairn_elf {
@@ -61,6 +63,11 @@ struct cairn_elf *cairn_elf_open(const char *path, struct cairn_error *error);
 struct cairn_elf *cairn_elf_open_bytes(struct cairn_bytes bytes, const char *name, struct cairn_error *error);
 
 void cairn_elf_close(struct cairn_elf *elf);
+
+/* Lays out an object file (ET_REL), so that it can be read like a linked one: its sections, all at address 0 until then, and its symbols
+ * get addresses, and its debug information refers to them. The layout depends only on the headers: a separate debug file gets the same.
+ * Call it before anything else is read. Fails with a message if the file is damaged or too large for that. */
+bool cairn_elf_relocate(struct cairn_elf *elf, struct cairn_error *error);
 
 /* Whether the file is ELF at all, by its first bytes. */
 bool cairn_elf_is(struct cairn_bytes bytes);

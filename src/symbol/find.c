@@ -3,12 +3,16 @@
 #include "symbol/find.h"
 
 #include "base/path.h"
+#include "profile/maps.h"
 #include "symbol/debuginfod.h"
 #include "symbol/fit.h"
 #include "symbol/live.h"
+#include "symbol/ranges.h"
 #include "symbol/search.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 
 /* A file that the user named with --binary. */
 struct cairn_named_file {
@@ -47,6 +51,15 @@ bool cairn_module_has_file(const char *path)
 	       strncmp(path, "dev/", 4) != 0 && strncmp(path, "./proc/", 7) != 0 && strncmp(path, "./dev/", 6) != 0;
 }
 
+/* Reads the identity of a file that may have been loaded: not of an object file. */
+static bool read_identity(struct cairn_finder *finder, const char *path, struct cairn_identity *identity, struct cairn_error *error)
+{
+	if (!cairn_identity_read(identity, &finder->arena, path, error))
+		return false;
+	return identity->type != ET_REL ||
+	       cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into", path);
+}
+
 static void read_named_files(struct cairn_finder *finder)
 {
 	const struct cairn_find_options *options = finder->options;
@@ -56,7 +69,7 @@ static void read_named_files(struct cairn_finder *finder)
 	for (size_t i = 0; i < options->binary_count; i++) {
 		struct cairn_error error;
 		finder->binaries[i].path = options->binaries[i];
-		if (!cairn_identity_read(&finder->binaries[i].identity, &finder->arena, options->binaries[i], &error))
+		if (!read_identity(finder, options->binaries[i], &finder->binaries[i].identity, &error))
 			finder->binaries[i].problem = cairn_arena_text(&finder->arena, cairn_bytes_of(error.text));
 	}
 }
@@ -116,7 +129,7 @@ static bool try_path(struct search *search, const char *path)
 	struct cairn_identity identity;
 	struct cairn_error error;
 	errno = 0;
-	if (!cairn_identity_read(&identity, &search->finder->arena, path, &error)) {
+	if (!read_identity(search->finder, path, &identity, &error)) {
 		if (errno != ENOENT && errno != ENOTDIR && !search->binary->reason)
 			search->binary->reason = cairn_arena_text(&search->finder->arena, cairn_bytes_of(error.text));
 		return false;
@@ -264,8 +277,9 @@ void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *
 	*binary = (struct cairn_binary){0};
 	struct search search = {finder, profile, module, cairn_profile_string(profile, module->path),
 				cairn_profile_string(profile, module->build_id), binary};
-	if (!cairn_module_has_file(search.path)) {
-		binary->reason = "it has no file";
+	if (!cairn_module_has_file(search.path)) { /* that can be searched for; the user may know it */
+		if (!*search.wanted || !try_named(&search))
+			binary->reason = "it has no file";
 		return;
 	}
 	if (try_named(&search) || try_folders(&search) || try_process(&search) || try_own_path(&search) || try_build_id(&search))
@@ -291,5 +305,75 @@ void cairn_modules_identify(struct cairn_profile *profile, const struct cairn_fi
 		if (binary.path && *binary.identity.build_id)
 			module->build_id = cairn_profile_text(profile, binary.identity.build_id);
 	}
+	cairn_finder_free(&finder);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The addresses that have neither a mapping nor a name, ascending, in ARENA. */
+static uint64_t *list_homeless(const struct cairn_profile *profile, struct cairn_arena *arena, size_t *count)
+{
+	uint64_t *addresses = NULL;
+	*count = 0;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->mapping != CAIRN_NONE || location->frame_count || !location->address)
+			continue;
+		if (!addresses)
+			addresses = cairn_arena_alloc(arena, (profile->location_count - i) * sizeof *addresses);
+		addresses[(*count)++] = location->address;
+	}
+	if (*count)
+		qsort(addresses, *count, sizeof *addresses, by_value);
+	return addresses;
+}
+
+static uint32_t add_named_module(struct cairn_profile *profile, const struct cairn_named_file *file)
+{
+	char *real = realpath(file->path, NULL); /* as other modules have it */
+	uint32_t path = cairn_profile_text(profile, real ? real : file->path);
+	free(real);
+	return cairn_profile_add_module(profile, path, cairn_profile_text(profile, file->identity.build_id));
+}
+
+/* Maps the code of FILE where it was linked, as far as one of ADDRESSES is in it. */
+static void map_segments(struct cairn_profile *profile, const struct cairn_named_file *file, const uint64_t *addresses, size_t count)
+{
+	enum { segments_most = 16 }; /* linkers make one or two with code; each becomes a mapping */
+	const struct cairn_identity *identity = &file->identity;
+	size_t found;
+	for (size_t k = 0, mapped = 0; k < identity->segment_count && mapped < segments_most; k++) {
+		const struct cairn_elf_segment *segment = &identity->segments[k];
+		struct cairn_range range = {segment->address, segment->address + segment->file_size};
+		cairn_addresses_within(addresses, count, range, &found);
+		if (!segment->executable || found == 0)
+			continue;
+		mapped++;
+		cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = range.low,
+									   .limit = range.high,
+									   .offset = segment->offset,
+									   .module = add_named_module(profile, file)});
+	}
+}
+
+void cairn_modules_map(struct cairn_profile *profile, const struct cairn_find_options *options, bool as_linked)
+{
+	struct cairn_finder finder = {.options = options};
+	size_t first = profile->mapping_count, count;
+	const uint64_t *addresses = list_homeless(profile, &finder.arena, &count);
+	if (count > 0 || as_linked)
+		read_named_files(&finder);
+	for (size_t i = 0; finder.binaries && i < options->binary_count; i++) {
+		const struct cairn_named_file *file = &finder.binaries[i];
+		if (file->problem && as_linked)
+			cairn_profile_warn(profile, "%s", file->problem);
+		if (!file->problem && (file->identity.type == ET_EXEC || as_linked))
+			map_segments(profile, file, addresses, count);
+	}
+	cairn_maps_attach_rest(profile, first);
 	cairn_finder_free(&finder);
 }

@@ -52,6 +52,11 @@ void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *
  * warnings of the profile. */
 void cairn_modules_identify(struct cairn_profile *profile, const struct cairn_find_options *options);
 
+/* Maps the programs that the user named where they were linked, for the locations of PROFILE that no mapping covers: profiles without a
+ * memory map have addresses all the same. Only those that are always loaded there (ET_EXEC), unless the addresses are known to be
+ * AS_LINKED; a file that cannot be read is then a warning of the profile. */
+void cairn_modules_map(struct cairn_profile *profile, const struct cairn_find_options *options, bool as_linked);
+
 /* A path that was examined, and what was there: if all are unchanged, another search would find the same. */
 struct cairn_probe {
 	const char *path;

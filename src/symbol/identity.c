@@ -71,12 +71,11 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 	    source->head_length < cairn_layout_header_size(layout))
 		return cairn_fail(error, "%s: not an ELF file", path);
 	cairn_layout_header(layout, source->head, &header);
-	if (header.e_type == ET_REL)
-		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into",
-				  path);
 	identity->machine = header.e_machine;
+	identity->type = header.e_type;
 	size_t count = header.e_phnum, size = cairn_layout_segment_size(layout);
-	if (header.e_phentsize != size || count > most_headers)
+	bool object = header.e_type == ET_REL; /* which has none */
+	if ((header.e_phentsize != size && !object) || count > most_headers)
 		return cairn_fail(error, "%s: its program headers make no sense", path);
 	struct cairn_bytes table = part(source, header.e_phoff, count * size);
 	identity->segments = cairn_arena_zero(source->arena, count + 1, sizeof *identity->segments);
@@ -105,7 +104,7 @@ bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *ar
 	errno = EINVAL;
 	if (good && !S_ISREG(status.st_mode))
 		good = cairn_fail(error, "%s: %s, not a program or library", path,
-				  S_ISDIR(status.st_mode) ? "a directory" : "a pipe, a socket or a device");
+				  S_ISDIR(status.st_mode) ? "a folder" : "a pipe, a socket or a device");
 	if (good) {
 		got = pread(source.descriptor, source.head, sizeof source.head, 0);
 		good = got >= 0 || cairn_fail_errno(error, "%s", path);

@@ -14,6 +14,7 @@ struct cairn_identity {
 	uint64_t size, inode;
 	int64_t modified_ns;
 	uint16_t machine; /* EM_X86_64, … of <elf.h> */
+	uint16_t type;    /* ET_EXEC if it is always loaded where it was linked */
 	struct cairn_elf_segment *segments; /* of type PT_LOAD, in ARENA */
 	size_t segment_count;
 };

@@ -132,19 +132,25 @@ int cairn_live_inner_pid(int pid)
 }
 
 /* In a container, a process has another PID, but the same start time. */
-bool cairn_live_is_over(const struct cairn_profile *profile)
+bool cairn_live_runs(const struct cairn_life *life)
 {
-	struct cairn_life life, other;
-	const char *text = cairn_profile_string(profile, profile->life);
-	if (!text[0] || !cairn_life_parse(cairn_bytes_of(text), &life) || life.boot != cairn_life_boot())
-		return false;
-	DIR *processes = opendir("/proc");
-	bool runs = !processes;
+	struct cairn_life other;
+	bool runs = false;
+	DIR *processes = life->ticks && life->boot == cairn_life_boot() ? opendir("/proc") : NULL;
 	for (const struct dirent *entry; processes && !runs && (entry = readdir(processes));) {
 		int pid = atoi(entry->d_name);
-		runs = pid > 0 && cairn_life_of(pid, &other) && other.ticks == life.ticks && cairn_live_inner_pid(pid) == life.pid;
+		runs = pid > 0 && cairn_life_of(pid, &other) && other.ticks == life->ticks && cairn_live_inner_pid(pid) == life->pid &&
+		       !cairn_life_has_ended(pid);
 	}
 	if (processes)
 		closedir(processes);
-	return !runs;
+	return runs;
+}
+
+bool cairn_live_is_over(const struct cairn_profile *profile)
+{
+	struct cairn_life life;
+	const char *text = cairn_profile_string(profile, profile->life);
+	bool known = text[0] && cairn_life_parse(cairn_bytes_of(text), &life) && life.ticks && life.boot == cairn_life_boot();
+	return known && access("/proc/self", F_OK) == 0 && !cairn_live_runs(&life);
 }

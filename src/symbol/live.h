@@ -7,6 +7,7 @@
 #define CAIRN_SYMBOL_LIVE_H
 
 #include "base/arena.h"
+#include "process/life.h"
 #include "profile/profile.h"
 
 enum { CAIRN_LIVE_PATHS = 2 };
@@ -21,6 +22,9 @@ const char *cairn_live_root(struct cairn_arena *arena, const struct cairn_profil
 
 /* The PID of process PID in its own namespace. */
 int cairn_live_inner_pid(int pid);
+
+/* Whether LIFE runs on this machine, as seen from here or in a container, where it has the PID of LIFE and here another. */
+bool cairn_live_runs(const struct cairn_life *life);
 
 /* Whether the process of PROFILE ran on this machine since it was booted, and has ended. False if unknown. */
 bool cairn_live_is_over(const struct cairn_profile *profile);

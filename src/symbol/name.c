@@ -103,6 +103,16 @@ static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, ui
 	return !in.failed && cairn_names_spend(names, cairn_cursor_offset(&in) - offset);
 }
 
+/* The name of ENTRY in the source. In strict DWARF 2, which has no range lists, GCC describes the cold part of a function as a function of
+ * its own; with ranges it has the name of the whole. */
+static const char *plain_name(const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
+{
+	static const char second[] = "__second_sect_of_";
+	const char *name = cairn_unit_text(unit, &entry->name);
+	bool is_second = name && unit->encoding.version == 2 && strncmp(name, second, sizeof second - 1) == 0;
+	return is_second ? name + sizeof second - 1 : name;
+}
+
 /* Adds the names and line of ENTRY to FOUND. Returns true if the rest of the chain cannot have anything better. */
 static bool take_name(struct cairn_found_name *found, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
 {
@@ -111,7 +121,7 @@ static bool take_name(struct cairn_found_name *found, const struct cairn_unit *u
 	if (!found->linkage)
 		found->linkage = cairn_unit_text(unit, &entry->linkage_name);
 	if (!found->plain && !unit->is_assembler)
-		found->plain = cairn_unit_text(unit, &entry->name);
+		found->plain = plain_name(unit, entry);
 	return unit->is_c ? found->plain != NULL : found->linkage != NULL;
 }
 

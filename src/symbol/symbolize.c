@@ -147,6 +147,26 @@ static void list_missing(struct work *work, struct job *job)
 	job->missing_count = kept;
 }
 
+/* The file is gone, or another build is in its place: takes the segments, and what names there are, from the cache. */
+static bool recall(struct work *work, struct job *job)
+{
+	const struct cairn_profile *profile = work->profile;
+	const char *build_id = cairn_profile_string(profile, profile->modules[job->module].build_id);
+	struct cairn_identity *identity = &job->binary.identity;
+	job->has_answers = work->has_cache &&
+			   cairn_cache_load_gone(&work->cache, &work->finder.arena, build_id, &job->cached, &job->answers);
+	if (!job->has_answers)
+		return false;
+	*identity = (struct cairn_identity){.segment_count = job->answers.segment_count};
+	identity->segments = cairn_arena_zero(&work->finder.arena, identity->segment_count + 1, sizeof *identity->segments);
+	for (size_t i = 0; i < identity->segment_count; i++) {
+		const struct cairn_answer_segment *segment = &job->answers.segments[i];
+		identity->segments[i] = (struct cairn_elf_segment){
+			.offset = segment->offset, .address = segment->address, .file_size = segment->file_size};
+	}
+	return true;
+}
+
 static void prepare(struct work *work, struct job *job)
 {
 	struct cairn_profile *profile = work->profile;
@@ -155,6 +175,11 @@ static void prepare(struct work *work, struct job *job)
 		cairn_profile_warn(profile, "%s", job->binary.warning);
 	if (!job->binary.path) {
 		job->problem = job->binary.reason;
+		if (recall(work, job)) {
+			place(work, job);
+			list_missing(work, job);
+			job->missing_count = 0; /* which nothing can look up */
+		}
 		return;
 	}
 	struct cairn_module *module = &profile->modules[job->module];
@@ -206,7 +231,9 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 	size_t warning_count;
 	const char *const *warnings = cairn_symbols_warnings(symbols, &warning_count);
 	struct cairn_answers_origin origin = {
-		.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged};
+		.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged,
+		.segments = job->binary.identity.segments,
+		.segment_count = job->binary.is_debug_file ? 0 : job->binary.identity.segment_count};
 	set_probes(job, debug, symbols, &origin);
 	if (!origin.note && warning_count) {
 		origin.note = warning_count == 1 ? warnings[0]
@@ -352,9 +379,8 @@ static size_t fill(struct work *work, struct job *job)
 static void report_job(struct work *work, struct job *job, size_t unnamed)
 {
 	struct cairn_symbolize_report *report = work->report;
-	const char *reason = job->problem;
-	if (!reason && job->has_answers && job->answers.note)
-		reason = cairn_answers_string(&job->answers, job->answers.note).data;
+	const char *note = job->has_answers && job->answers.note ? cairn_answers_string(&job->answers, job->answers.note).data : NULL;
+	const char *reason = job->problem ? job->problem : note;
 	if (!reason)
 		reason = job->outside ? "the addresses lie outside of the file" : "no symbol covers the addresses";
 	report->modules[report->module_count++] = (struct cairn_symbolize_module){
@@ -364,9 +390,9 @@ static void report_job(struct work *work, struct job *job, size_t unnamed)
 	report->unnamed += unnamed;
 	if (job->cache_problem && !report->cache_problem)
 		report->cache_problem = cairn_arena_text(&report->arena, cairn_bytes_of(job->cache_problem));
-	if (job->has_answers && job->answers.damaged && job->answers.note)
+	if (note && job->answers.damaged)
 		cairn_profile_warn(work->profile, "%s: %s", cairn_profile_string(work->profile, work->profile->modules[job->module].path),
-				   reason);
+				   note);
 }
 
 static void finish(struct job *job)
@@ -383,6 +409,7 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 	cairn_symbol_budget(options->memory);
 	struct cairn_symbolize_options whole = *options;
 	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
+	cairn_modules_map(profile, &whole.find, false);
 	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
 	cairn_perf_map_apply(profile, &whole.find);
 	cairn_demangle_profile(profile);

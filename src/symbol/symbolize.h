@@ -1,8 +1,9 @@
 /* symbolize.h - names the locations of a profile.
  *
- * Locations are grouped by module; for each module, the binary is found, known answers are taken from the cache, and the rest is looked
- * up in one batch. Locations that already have frames keep them, and only mangled names are demangled; those that cannot be named keep
- * none, and the report says which modules they are in and why.
+ * Locations are grouped by module; those that no mapping covers may be in a program that the user named (cairn_modules_map). For each
+ * module, the binary is found, known answers are taken from the cache, and the rest is looked up in one batch. If the binary is gone, the
+ * cache may still know some. Locations that already have frames keep them, and only mangled names are demangled; those that cannot be
+ * named keep none, and the report says which modules they are in and why.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_SYMBOLIZE_H
 #define CAIRN_SYMBOL_SYMBOLIZE_H

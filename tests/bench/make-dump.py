@@ -10,6 +10,7 @@ if len(sys.argv) > 4:
     import subprocess
     out = subprocess.run(["nm", "-n", "--defined-only", program], capture_output=True, text=True).stdout
     known = [int(l.split()[0], 16) for l in out.splitlines() if l.split()[1] in "tT"]
+    size = max(size, max(known) + 0x1000 & ~0xfff)
     places = [base + a + random.randrange(1, 12) for a in known for _ in range(1 + 3000 // len(known))]
 else:
     places = [base + 0x1000 + random.randrange(size - 0x1000) for _ in range(3000)]

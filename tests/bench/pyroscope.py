@@ -4,7 +4,10 @@ Function 0 grows by 2 MB an hour on the instances of release 2, which are every 
 
 pyroscope.py ask URL INSTANCES HOURS END: asks Pyroscope what has grown from the first hour to the last: once for all instances, and once for each.
 Prints the seconds of the first question, those of all the others, what the first one finds, and on how many instances the others find the same."""
-import base64, concurrent.futures, gzip, json, random, sys, time, urllib.error, urllib.request
+import base64, concurrent.futures, gzip, json, os, random, sys, time, urllib.error, urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../e2e")
+from wire import block, number, varint
 
 HOUR, DEPTH, PERIOD = 3600, 12, 524288
 TYPE = "memory:inuse_space:bytes:space:bytes"
@@ -18,23 +21,6 @@ def call(url, method, message):
         sys.exit(f"{method}: {error.code}: {error.read(300).decode(errors='replace')}")
 
 
-def varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def field(field, data):
-    return varint(field << 3 | 2) + varint(len(data)) + data
-
-
 def tables(stacks):
     """All of a profile but its samples and time, and the stack of each sample, as they are encoded. Stacks are a tree."""
     strings = ["", "inuse_objects", "count", "inuse_space", "bytes", "space"]
@@ -43,11 +29,11 @@ def tables(stacks):
         for k in range(0, stacks, 1 << level):
             ids[level, k >> level] = len(ids) + 1
             strings.append(f"function_{k}" if level == 0 else f"caller_{level}_{k >> level}")
-            body += field(5, number(1, len(ids)) + number(2, len(strings) - 1))
-            body += field(4, number(1, len(ids)) + number(3, 0x400000 + 16 * len(ids)) + field(4, number(1, len(ids))))
-    head = field(1, number(1, 1) + number(2, 2)) + field(1, number(1, 3) + number(2, 4)) + field(11, number(1, 5) + number(2, 4)) + number(12, PERIOD)
-    text = b"".join(field(6, string.encode()) for string in strings)
-    return head + body + text, [field(1, b"".join(varint(ids[level, k >> level]) for level in range(DEPTH))) for k in range(stacks)]
+            body += block(5, number(1, len(ids)) + number(2, len(strings) - 1))
+            body += block(4, number(1, len(ids)) + number(3, 0x400000 + 16 * len(ids)) + block(4, number(1, len(ids))))
+    head = block(1, number(1, 1) + number(2, 2)) + block(1, number(1, 3) + number(2, 4)) + block(11, number(1, 5) + number(2, 4)) + number(12, PERIOD)
+    text = b"".join(block(6, string.encode()) for string in strings)
+    return head + body + text, [block(1, b"".join(varint(ids[level, k >> level]) for level in range(DEPTH))) for k in range(stacks)]
 
 
 def held(instance, k, hour, noise):
@@ -66,7 +52,7 @@ def push(url, instances, stacks, hours, end):
                 samples = b""
                 for k in range(stacks):
                     value = held(instance, k, hour, noise.random())
-                    samples += field(2, places[k] + field(2, varint(value // 4096) + varint(value)))
+                    samples += block(2, places[k] + block(2, varint(value // 4096) + varint(value)))
                 profile = gzip.compress(samples + rest + number(9, (end - HOUR * (hours - 1 - hour)) * 10**9), 1)
                 labels = {"__name__": "memory", "service_name": "api", "version": str(1 + instance % 2), "hostname": f"host-{instance}"}
                 message = {"series": [{"labels": [{"name": name, "value": value} for name, value in labels.items()],

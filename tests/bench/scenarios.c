@@ -1,4 +1,6 @@
 /* scenarios.c - services whose paths hold so much, and whose objects die by chance: what the verdicts are measured on.
+ *
+ * Longer than other files: one table has all kinds, each with the few lines that make its path.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "scenario.h"
 
@@ -16,6 +18,8 @@ struct cell {
 	bool cold;     /* caches start empty */
 	bool irregular;
 	bool missing; /* for as long as half of the dumps took, none was taken in the middle */
+	double (*gap)(int i); /* how long before dump I the one before it was taken, in intervals; NULL for one */
+	bool late;    /* sampling began with the first dump; the service had been running */
 };
 
 static double spread_of(double low, double high)
@@ -208,6 +212,12 @@ static void make_fast_filling(struct sim_path *path, double whole)
 	path->lifetime = 20;
 }
 
+static double leak_saw(const struct sim_path *path, double i, double count)
+{
+	(void)path, (void)count;
+	return 0.002 * 1.7e9 * (i + 1);
+}
+
 static double target_saw(const struct sim_path *path, double i, double count)
 {
 	(void)count;
@@ -219,6 +229,22 @@ static void make_saw(struct sim_path *path, double whole)
 	(void)whole;
 	*path = (struct sim_path){.level = 150e6, .rate = 6, .target = target_saw, .lifetime = 5, .exact = true};
 	one_size(path, 4096);
+}
+
+/* As long as the dumps are apart of which one is judged, if there are so many. */
+static void make_alias(struct sim_path *path, double whole)
+{
+	make_saw(path, whole);
+	path->rate = 9.95;
+	path->lifetime = 0.2;
+}
+
+static void make_leaking_saw(struct sim_path *path, double whole)
+{
+	make_saw(path, whole);
+	path->rate = 12;
+	path->grows = true;
+	path->leaked = leak_saw;
 }
 
 static double target_sine(const struct sim_path *path, double i, double count)
@@ -427,6 +453,83 @@ static void make_heavy(struct sim_path *path, double whole)
 		path->parts[p] = (struct sim_part){.size = size_class(2048 * exp(2 * sim_normal())), .share = 1.0 / 3};
 }
 
+/* One buffer: it grows by pieces, by chance, or doubles. */
+static double target_buffer(const struct sim_path *path, double i, double count)
+{
+	(void)count;
+	return path->level + path->rate * i;
+}
+
+static double target_doubling(const struct sim_path *path, double i, double count)
+{
+	(void)count;
+	return path->level * exp2(floor(i / path->rate));
+}
+
+static void make_buffer(struct sim_path *path, double whole)
+{
+	*path = (struct sim_path){.level = 100e6, .rate = 0.005 * whole, .target = target_buffer, .grows = true, .resizes = true};
+}
+
+static void make_chance_buffer(struct sim_path *path, double whole)
+{
+	(void)whole;
+	for (int i = 0; i < 4096; i++)
+		wander[i] = 0.3 * sim_normal();
+	*path = (struct sim_path){.level = 100e6, .target = target_wander, .resizes = true};
+}
+
+static void make_walking_buffer(struct sim_path *path, double whole)
+{
+	make_chance_buffer(path, whole);
+	walk(0.1, 0.02);
+}
+
+static void make_doubling_buffer(struct sim_path *path, double whole)
+{
+	(void)whole;
+	*path = (struct sim_path){.level = 1e6, .rate = 3, .target = target_doubling, .grows = true, .resizes = true};
+}
+
+/* Dumps in bursts. An interval is ten minutes. */
+enum { intervals_in_day = 144, intervals_in_hour = 6 };
+static const double seconds = 1 / 600.0, minutes = 0.1;
+
+static double gap_burst_first(int i)
+{
+	return i < 12 ? 1 * seconds : intervals_in_hour;
+}
+
+static double gap_burst_last(int i)
+{
+	return i < 8 ? intervals_in_hour : 1 * seconds;
+}
+
+static double gap_four_bursts(int i)
+{
+	return i % 10 ? 1 * seconds : 3 * intervals_in_hour;
+}
+
+static double gap_slow_bursts(int i)
+{
+	return i % 10 ? 1 * minutes : 3 * intervals_in_hour;
+}
+
+static double gap_slower_bursts(int i)
+{
+	return i % 10 ? 5 * minutes : 3 * intervals_in_hour;
+}
+
+static double gap_daily_bursts(int i)
+{
+	return i % 5 ? 10 * seconds : intervals_in_day;
+}
+
+static double gap_pairs(int i)
+{
+	return i % 2 ? 1 * minutes : intervals_in_hour;
+}
+
 static const struct cell cells[] = {
 	{"nothing leaks, to 64 KiB, 8 dumps", "alarms <= 1 %", 8, 0, 512 * 1024, 64, 65536, 0, 40, NULL},
 	{"nothing leaks, to 64 KiB, 24 dumps", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, NULL},
@@ -491,6 +594,33 @@ static const struct cell cells[] = {
 	{"* one stretch is missing", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, NULL, 0, false, false, true},
 	{"* leak of 0.5 %, one stretch missing", "found >= 99 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, 0, false, false, true},
 	{"* leak of 0.5 %, irregular intervals", "found >= 99 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, 0, false, true},
+	{"* sawtooth, 640 dumps", "growing <= 1 %", 640, 0, 512 * 1024, 64, 65536, 0, 40, make_alias},
+	{"* sawtooth with a leak of 0.2 %, 96 dumps", "found", 96, 0, 512 * 1024, 64, 65536, 0, 40, make_leaking_saw},
+	{"* sawtooth with a leak of 0.2 %, 192 dumps", "found >= 95 %", 192, 0, 512 * 1024, 64, 65536, 0, 40, make_leaking_saw},
+	{"* one buffer grows", "found >= 99 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_buffer},
+	{"* one buffer grows, 8 dumps", "found", 8, 0, 512 * 1024, 64, 65536, 0, 40, make_buffer},
+	{"* one buffer doubles", "found", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_doubling_buffer},
+	{"* one buffer of chance sizes", "growing <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_chance_buffer},
+	{"* one buffer of chance sizes, 8 dumps", "growing <= 1 %", 8, 0, 512 * 1024, 64, 65536, 0, 40, make_chance_buffer},
+	{"* one buffer that wanders", "growing <= 3 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_walking_buffer},
+	{.name = "* a burst, then hourly", "alarms <= 1 %", 17, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_burst_first},
+	{.name = "* hourly, then a burst", "alarms <= 1 %", 28, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_burst_last},
+	{.name = "* 4 bursts of 10, 1 s apart", "alarms <= 1 %", 40, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_four_bursts},
+	{.name = "* 4 bursts of 10, 1 min apart", "alarms <= 1 %", 40, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_slow_bursts},
+	{.name = "* 4 bursts of 10, 5 min apart", "alarms <= 1 %", 40, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_slower_bursts},
+	{.name = "* 5 dumps a day for a week", "alarms <= 1 %", 35, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_daily_bursts},
+	{.name = "* pairs of dumps, hourly", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .gap = gap_pairs},
+	{.name = "* leak of 0.5 %, hourly, then a burst", "found >= 99 %", 28, 0, 512 * 1024, 64, 65536, 0, 40, make_leak,
+	 .gap = gap_burst_last},
+	{.name = "* leak of 0.5 %, a burst, then hourly", "found >= 95 %", 17, 0, 512 * 1024, 64, 65536, 0, 40, make_leak,
+	 .gap = gap_burst_first},
+	{.name = "* leak of 0.5 %, pairs of dumps", "found >= 99 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, .gap = gap_pairs},
+	{.name = "* attached, nothing leaks", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, NULL, .late = true},
+	{.name = "* attached, nothing leaks, long lives", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 100, 40, NULL, .late = true},
+	{.name = "* attached, nothing leaks, 6 dumps", "alarms <= 1 %", 6, 0, 512 * 1024, 64, 65536, 30, 40, NULL, .late = true},
+	{.name = "* attached, leak of 0.5 %", "found >= 95 %", 24, 0, 512 * 1024, 64, 65536, 5, 40, make_leak, .late = true},
+	{.name = "* attached, leak of 0.5 %, short and long lives", "found", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, .late = true},
+	{.name = "* attached, leak of 0.5 %, long lives", "found", 24, 0, 512 * 1024, 64, 65536, 100, 40, make_leak, .late = true},
 	{"* batches", "growing <= 3 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_batches},
 };
 
@@ -498,6 +628,8 @@ static double truth_rate(const struct sim_path *path, int dumps)
 {
 	double rate = 0;
 	if (path->leaked == leak_in_bursts || path->leaked == leak_by_chance)
+		rate = path->rate;
+	else if (path->target == target_buffer)
 		rate = path->rate;
 	else if (path->leaked)
 		rate += path->leaked(path, dumps - 1, dumps) - path->leaked(path, dumps - 2, dumps);
@@ -542,6 +674,8 @@ static void make(size_t number, uint64_t seed, struct cairn_series *series, stru
 	}
 	sim_irregular = cell->irregular;
 	sim_missing = cell->missing ? cell->dumps / 2 : 0;
+	sim_late = cell->late;
+	sim_gap = cell->gap;
 	sim_series(series, paths, count, cell->dumps, cell->period, cell->restart);
 }
 

@@ -74,8 +74,8 @@ static void count_rows(struct tally *tally, const struct cairn_leaks *leaks, con
 		enum cairn_verdict verdict = leak->trend.verdict;
 		if (leak->above > 0) { /* a frame that sums several up; one that holds what leaks grows, too */
 			bool real = truth.spread && strcmp(name.data, "parent1") == 0;
-			found |= real;
-			alarms += !real && !holds;
+			found |= real && verdict == CAIRN_GROWING;
+			alarms += !real && !holds && verdict == CAIRN_GROWING;
 			continue;
 		}
 		size_t number = (size_t)atoi(name.data + 1);

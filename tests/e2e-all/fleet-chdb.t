@@ -2,6 +2,7 @@
 # The same fleet in today's ClickHouse: chdb from PyPI, which is that engine in a library, behind a small server. Answers are those of SQLite, and the
 # views that are shaped like Coroot's tables take questions as Coroot asks them.
 . tests/e2e/lib.sh
+. tests/e2e/collector.sh
 need curl python3 gcc
 . tests/e2e/views.sh
 python3 -m venv "$scratch/venv" && "$scratch/venv/bin/pip" install -q chdb >"$scratch/pip" 2>&1 || broken "no chdb: $(tail -n 1 "$scratch/pip")"
@@ -24,19 +25,13 @@ for i in 1 2 3; do
 	python3 tests/e2e/make-series.py "$scratch/2$i" weighed "$i" 24
 done
 for store in "$clickhouse" "$sqlite"; do
-	port=$(free_port) url=http://127.0.0.1:$port
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool-$port" >"$scratch/collect.log" 2>&1 &
-	collector=$!
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	spool=$scratch/spool-${store%%:*} collect
 	for i in 11 12 13 21 22 23 11; do # one of them twice
-		for file in "$scratch/$i"/*.heap; do
-			curl -s -o "$scratch/answer" --data-binary "@$file" "$url/v1/snapshots?service=api&version=${i:0:1}&host=host-$i"
-		done
+		post_all "service=api&version=${i:0:1}&host=host-$i" "$scratch/$i"/*.heap
 	done
-	wait_for 120 eval "curl -s $url/metrics | grep -qx 'cairn_collect_stored_total 168'"
+	wait_for 120 stored 168
 	ok $? 'all of it is stored'
-	kill "$collector"; wait "$collector" 2>/dev/null
+	stop
 done
 for question in 'services' 'leaks --service api' 'top --service api -n 0' 'top --service api --version 2 --instance host-21' 'diff --version 1..2 -n 0' 'bill --service api' 'timeline --service api' 'kills'; do
 	for store in clickhouse sqlite; do

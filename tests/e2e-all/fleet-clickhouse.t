@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The same fleet in ClickHouse: Debian's server, started on loopback; answers are those of SQLite, row by row.
 . tests/e2e/lib.sh
+. tests/e2e/collector.sh
 need curl python3 gcc clickhouse-server
 . tests/e2e/clickhouse.sh
 clickhouse_start "$scratch/ch" 2000000000 cairn sesame || broken 'clickhouse-server does not start'
@@ -23,22 +24,15 @@ for i in 1 2 3; do
 	python3 tests/e2e/make-series.py "$scratch/1$i" healthy "$i" 24
 	python3 tests/e2e/make-series.py "$scratch/2$i" weighed "$i" 24
 done
-stored() { curl -s "$url/metrics" | grep -qx "cairn_collect_stored_total $1"; }
 for store in "$clickhouse" "$sqlite"; do
-	port=$(free_port) url=http://127.0.0.1:$port
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool-$port" >"$scratch/collect.log" 2>&1 &
-	collector=$!
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	spool=$scratch/spool-${store%%:*} collect
 	for again in 1 2; do # all of it twice
 		for i in 11 12 13 21 22 23; do
-			for file in "$scratch/$i"/*.heap; do
-				curl -s -o "$scratch/answer" --data-binary "@$file" "$url/v1/snapshots?service=api&version=${i:0:1}&host=host-$i"
-			done
+			post_all "service=api&version=${i:0:1}&host=host-$i" "$scratch/$i"/*.heap
 		done
 	done
 	wait_for 120 stored 288
-	kill "$collector"; wait "$collector" 2>/dev/null
+	stop
 done
 for question in 'services' 'leaks --service api' 'top --service api -n 0' 'top --service api --version 2 --instance host-21' 'diff --version 1..2 -n 0' 'kills'; do
 	for store in clickhouse sqlite; do
@@ -58,20 +52,11 @@ sql 'ALTER TABLE snapshots DROP COLUMN base_ns'; sql 'INSERT INTO settings VALUE
 holds 'tables of an earlier version are brought up to date' "$cairn" store init -q "$store"
 is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["services"][0]["snapshots"])')" 25 'with what they hold'
 # Names that come later than what they are of.
-cat >"$scratch/app.c" <<'C'
-#include <stdlib.h>
-void *volatile held;
-__attribute__((noinline)) void first_function(void) { held = malloc(1000); held = malloc(1001); }
-int main(void) { first_function(); }
-C
-gcc -g -O1 -Wl,--build-id=sha1 -o "$scratch/app" "$scratch/app.c"
-port=$(free_port) url=http://127.0.0.1:$port
-"$cairn" collect --store "$clickhouse" --listen "127.0.0.1:$port" --spool "$scratch/spool-late" >"$scratch/collect.log" 2>&1 &
-collector=$!
-children+=("$collector")
-wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+make_app
+store=$clickhouse spool=$scratch/spool-late
+collect
 python3 tests/e2e/make-dump.py "$scratch/app" first_function >"$scratch/dump"
-curl -s -o "$scratch/answer" --data-binary "@$scratch/dump" "$url/v1/snapshots?service=late&host=h1"
+post_all 'service=late&host=h1' "$scratch/dump"
 wait_for 60 stored 1
 late() { "$cairn" fleet top --store "$clickhouse" --service late --from 1789000000 2>"$scratch/notes"; }
 like "$(late)" '*app+0x*' 'a snapshot whose program nobody has'
@@ -79,17 +64,14 @@ like "$(late)" '*app+0x*' 'a snapshot whose program nobody has'
 named() { late | grep -q first_function; }
 wait_for 60 named
 ok $? 'has its names once the program is uploaded'
-kill -KILL "$collector"; wait "$collector" 2>/dev/null
-rm -r "$scratch/spool-late"
-"$cairn" collect --store "$clickhouse" --listen "127.0.0.1:$port" --spool "$scratch/spool-late" >"$scratch/collect.log" 2>&1 &
-collector=$!
-children+=("$collector")
-wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+stop -KILL
+rm -r "$spool"
+collect
 "$cairn" symbols push --to "$url" "$scratch/app" >"$scratch/out"
-passed() { [ "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_naming_passes_total" { print $2 }')" -ge 2 ]; }
+passed() { [ "$(metric naming_passes_total)" -ge 2 ]; }
 wait_for 20 passed
-is "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_named_total" { print $2 }')" 0 'and is not named again by another collector'
-kill "$collector"; wait "$collector" 2>/dev/null
+is "$(metric named_total)" 0 'and is not named again by another collector'
+stop
 
 # Many instances: the statements by which a store chooses call paths.
 . tests/e2e/large.sh

@@ -3,6 +3,7 @@
 # found through any other, also while a replica is away, and as it is in SQLite.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/collector.sh
 . tests/e2e/clickhouse.sh
 need curl python3 clickhouse-server java
 [ -f /usr/share/java/zookeeper.jar ] || broken 'no zookeeper.jar: the Debian package zookeeper has it'
@@ -32,7 +33,6 @@ start() { # start NODE: sets pid_NODE
 for node in 11 12 21 22; do start $node || broken "clickhouse-server $node does not start"; done
 at() { local http=http_$1; echo "clickhouse://127.0.0.1:${!http}/cairn"; }
 query() { local http=http_$1; curl -s "http://127.0.0.1:${!http}/?database=cairn" --data-binary "$2"; }
-field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 
 holds 'tables on the whole cluster' "$cairn" store init "$(at 11)" --cluster fleet --keep-days 10000
 is "$(query 22 'SHOW TABLES' | grep -c _local)" "$(query 11 'SHOW TABLES' | grep -c _local)" 'are on every node'
@@ -42,35 +42,23 @@ is $? 2 'the name of a cluster is no text for a statement'
 sqlite=sqlite:$scratch/fleet.db
 "$cairn" store init -q "$sqlite" --keep-days 10000
 
-collect() { # collect STORE NAME: sets url
-	local port
-	port=$(free_port)
-	"$cairn" collect --store "$1" --listen "127.0.0.1:$port" --spool "$scratch/spool-$2" >"$scratch/collect-$2.log" 2>&1 &
-	children+=($!)
-	url=http://127.0.0.1:$port
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
-}
 send() { # send URL HOST VERSION FOLDER
-	local file
-	for file in "$scratch/$4"/*.heap; do
-		curl -s -o "$scratch/answer" -w '%{http_code}\n' --data-binary "@$file" "$1/v1/snapshots?service=api&version=$3&host=$2" | grep -qx 202 || return 1
-	done
+	url=$1 post_all "service=api&version=$3&host=$2" "$scratch/$4"/*.heap
 }
-emptied() { curl -s "$1/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
 for i in 1 2 3; do
 	python3 tests/e2e/make-series.py "$scratch/old$i" healthy "$i" 24
 	python3 tests/e2e/make-series.py "$scratch/new$i" weighed "$i" 24
 done
-collect "$sqlite" sqlite; single=$url
-collect "$(at 11)" cluster; many=$url
+store=$sqlite spool=$scratch/spool-sqlite collect; single=$url
+store=$(at 11) spool=$scratch/spool-cluster collect; many=$url
 for to in "$single" "$many"; do
 	for i in 1 2; do
 		send "$to" "old-$i" 1 "old$i" && send "$to" "new-$i" 2 "new$i" || broken 'a snapshot was not accepted'
 	done
-	wait_for 120 emptied "$to"
+	url=$to wait_for 120 emptied
 done
 # Rows for the other shard are passed on a moment later.
-snapshots() { "$cairn" fleet services --store "$1" --from 1789000000 --json 2>"$scratch/notes" | field 'sum(s["snapshots"] for s in r["services"])' 2>/dev/null; }
+snapshots() { "$cairn" fleet services --store "$1" --from 1789000000 --json 2>"$scratch/notes" | of_json 'sum(s["snapshots"] for s in r["services"])' 2>/dev/null; }
 has() { [ "$(snapshots "$1")" = "$2" ]; }
 wait_for 60 has "$(at 22)" 96
 ok $? 'all snapshots are found through another node'
@@ -99,7 +87,7 @@ done
 kill -9 "$pid_22"; wait "$pid_22" 2>/dev/null
 is "$(snapshots "$(at 11)")" 96 'with a replica away, nothing is missing'
 send "$many" new-3 2 new3 || broken 'a snapshot was not accepted'
-wait_for 120 emptied "$many"
+url=$many wait_for 120 emptied
 wait_for 60 has "$(at 11)" 120
 ok $? 'and more is taken'
 start 22
@@ -108,7 +96,7 @@ ok $? 'the replica, back again, has it all'
 wait_for 60 copied 21 22
 ok $? 'in its own tables too'
 send "$many" new-3 2 new3
-wait_for 120 emptied "$many"
+url=$many wait_for 120 emptied
 is "$(snapshots "$(at 12)")" 120 'what is sent twice counts once'
 
 # What is old goes from every node. A replica that was killed may have led its shard: until another one does, rows cannot be removed.

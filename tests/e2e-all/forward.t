@@ -2,6 +2,7 @@
 # Snapshots that are sent on to the OpenTelemetry Collector, the real program, and to the service of Pyroscope's own API. Parca, Pyroscope's server
 # and Coroot are not to be had from Go's proxy; tests/e2e/receiver.py stands in for them.
 . tests/e2e/lib.sh
+. tests/e2e/collector.sh
 PATH=$PATH:/usr/local/go/bin
 need curl python3 gcc go readelf nm
 
@@ -14,35 +15,22 @@ build() {
 	{ printf 'module %s\ngo 1.25\n' "$name"; printf 'require %s\n' "$@"; } >"$scratch/$name.src/go.mod"
 	(cd "$scratch/$name.src" && GOFLAGS=-mod=mod GOSUMDB=off go mod tidy && GOFLAGS=-mod=mod GOSUMDB=off go build -o "$scratch/$name" .) >"$scratch/build" 2>&1
 }
-store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "$store"
-cat >"$scratch/app.c" <<'C'
-#include <stdlib.h>
-void *volatile held;
-__attribute__((noinline)) void first_function(void) { held = malloc(1000); held = malloc(1001); }
-__attribute__((noinline)) void second_function(void) { held = malloc(2000); held = malloc(2001); }
-int main(void) { first_function(); second_function(); }
-C
-gcc -g -O1 -Wl,--build-id=sha1 -o "$scratch/app" "$scratch/app.c" || broken 'gcc'
+make_app
 
 # forward KIND: two snapshots, sent on to the receiver at port $there
 forward() {
-	local port url i
-	port=$(free_port) url=http://127.0.0.1:$port
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool-$1" --forward "$1:http://127.0.0.1:$there" >"$scratch/$1.collect" 2>&1 &
-	collector=$!
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	local i
+	spool=$scratch/spool-$1 collect --forward "$1:http://127.0.0.1:$there"
 	for i in 1 2; do
 		python3 tests/e2e/make-dump.py "$scratch/app" first_function,second_function "$scratch/app" $((1790000000 + 60 * i)) $i >"$scratch/dump"
-		curl -s --data-binary "@$scratch/dump" "$url/v1/snapshots?service=$1&host=h1" >"$scratch/answer"
+		post_all "service=$1&host=h1" "$scratch/dump"
 	done
 	sent() { curl -s "$url/metrics" | grep -q "^cairn_collect_forwarded_total{receiver=\"$1\",number=\"1\"} 2"; }
 	wait_for 30 sent "$1"
 	ok $? "$1: both snapshots are taken"
-	sed 's/^/# /' "$scratch/$1.collect"
-	kill "$collector"
-	wait "$collector" 2>/dev/null
+	sed 's/^/# /' "$scratch/collect.log"
+	stop
 }
 listens() { : <"/dev/tcp/127.0.0.1/$there"; }
 M=$((1 << 20))

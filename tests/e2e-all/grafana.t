@@ -2,6 +2,7 @@
 # A store as Grafana's Pyroscope data source reads it: asked with the client and the messages that the data source is built with, in protobuf and
 # in JSON. Grafana itself is not to be had from Go's proxy, npm or Debian.
 . tests/e2e/lib.sh
+. tests/e2e/collector.sh
 PATH=$PATH:/usr/local/go/bin
 need curl python3 go
 mkdir -p "$scratch/client"
@@ -10,42 +11,33 @@ printf 'module client\ngo 1.25.0\nrequire (\n\tgithub.com/grafana/pyroscope/api 
 (cd "$scratch/client" && GOFLAGS=-mod=mod GOSUMDB=off go build -o client .) >"$scratch/build" 2>&1 ||
 	skip_all "Go's proxy does not give Pyroscope's API here: $(tail -n 1 "$scratch/build")"
 
-store=sqlite:$scratch/fleet.db
-field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 "$cairn" store init -q "$store"
-port=$(free_port) collector=http://127.0.0.1:$port
-"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-children+=("$!")
-wait_for 20 curl -sf "$collector/health" -o "$scratch/health"
+collect || broken 'no collector'
 for i in 1 2; do
 	python3 tests/e2e/make-series.py "$scratch/1-$i" healthy "$i" 12
 	python3 tests/e2e/make-series.py "$scratch/2-$i" grouped "$i" 12
 	for version in 1 2; do
-		for file in "$scratch/$version-$i"/*.heap; do
-			curl -s -o "$scratch/answer" -w '%{http_code}\n' --data-binary "@$file" "$collector/v1/snapshots?service=api&version=$version&host=host-$i" | grep -qx 202 ||
-				broken 'a snapshot was not accepted'
-		done
+		post_all "service=api&version=$version&host=host-$i" "$scratch/$version-$i"/*.heap || broken 'a snapshot was not accepted'
 	done
 done
-emptied() { curl -s "$collector/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
 wait_for 60 emptied
-port=$(free_port) url=http://127.0.0.1:$port
+port=$(free_port) page=http://127.0.0.1:$port
 "$cairn" serve --store "$store" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 children+=("$!")
-wait_for 20 curl -sf "$url/" -o "$scratch/page"
+wait_for 20 curl -sf "$page/" -o "$scratch/page"
 
 start=1790000000000 end=1790006600000
 for way in proto json; do
-	timeout 60 "$scratch/client/client" "$url" $way '{service_name="api"}' $start $end >"$scratch/$way" 2>"$scratch/error"
+	timeout 60 "$scratch/client/client" "$page" $way '{service_name="api"}' $start $end >"$scratch/$way" 2>"$scratch/error"
 	ok $? "$way: every question is answered in a way that the client understands" || sed 's/^/# /' "$scratch/error"
 done
 is "$(cat "$scratch/json")" "$(cat "$scratch/proto")" 'both say the same'
-is "$(field 'r["types"], r["hosts"], r["names"]' <"$scratch/proto")" \
+is "$(of_json 'r["types"], r["hosts"], r["names"]' <"$scratch/proto")" \
 	"(['memory:inuse_space:bytes:space:bytes', 'memory:inuse_objects:count:space:bytes'], ['host-1', 'host-2'], ['__name__', '__profile_type__', 'host', 'instance', 'service_name', 'version'])" \
 	'profile types and labels'
 fleet() { "$cairn" fleet "$@" --store "$store" --from $((start / 1000)) --to $((end / 1000)) --json 2>"$scratch/notes"; }
-one=$(fleet services --version 1 | field 'r["services"][0]["live"]') two=$(fleet services --version 2 | field 'r["services"][0]["live"]')
-is "$(field "r['points'], sorted(r['last']), abs(r['last']['version=1'] - $one) < 2, abs(r['last']['version=2'] - $two) < 2" <"$scratch/proto")" \
+one=$(fleet services --version 1 | of_json 'r["services"][0]["live"]') two=$(fleet services --version 2 | of_json 'r["services"][0]["live"]')
+is "$(of_json "r['points'], sorted(r['last']), abs(r['last']['version=1'] - $one) < 2, abs(r['last']['version=2'] - $two) < 2" <"$scratch/proto")" \
 	"(24, ['version=1', 'version=2'], True, True)" 'a time series of each release, which ends with what it holds'
 fleet top --service api -n 0 >"$scratch/top"
 is "$(python3 - "$scratch/proto" "$scratch/top" <<'P'
@@ -55,6 +47,6 @@ print(abs(flame["total"] - top["total"]) < 40, {r["name"] for r in top["rows"] i
       all(abs(flame["own"].get(r["name"], 0) - r["flat"]) < 8 for r in top["rows"]))
 P
 )" 'True True True' 'a flame graph, in which each function holds what cairn fleet top says'
-is "$(field "r['left'] > 0 and r['right'] > r['left'], r['error'], r['missing']" <"$scratch/proto")" "(True, 'invalid_argument', 'unimplemented')" \
+is "$(of_json "r['left'] > 0 and r['right'] > r['left'], r['error'], r['missing']" <"$scratch/proto")" "(True, 'invalid_argument', 'unimplemented')" \
 	'a comparison; and errors have the codes of the protocol'
 done_testing

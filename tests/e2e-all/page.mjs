@@ -419,7 +419,7 @@ for (const [what, options] of Object.entries({
 	const page = await open("known", {}, "#tab=churn"), cells = (selector) => page.locator(selector).evaluateAll((list) => list.map((cell) => cell.textContent));
 	ok((await page.locator("#panel-churn").isVisible()) && (await page.locator("#tab-churn").getAttribute("aria-selected")) === "true", "an address leads to churn");
 	const heads = await cells("#panel-churn thead th"), names = await cells("#panel-churn tbody th");
-	ok(heads.join() === "Bytes/s,Objects/s,Median life,Within 1 ms,Freed elsewhere,Call path" && ["open_request", "hand_over", "hold_spike"].every((name) => names.includes(name)),
+	ok(heads.join() === "Bytes/s,Objects/s,Median life,Within 1 ms,Other thread,Call path" && ["open_request", "hand_over", "hold_spike"].every((name) => names.includes(name)),
 		"which has a row for each call path that frees", [heads, names]);
 	const handed = await page.locator("#panel-churn tbody tr", {hasText: "hand_over"}).locator("td").evaluateAll((list) => list.map((cell) => cell.textContent));
 	ok(/[KM]iB$/.test(handed[0]) && / [µm]s$/.test(handed[2]) && /^(9\d\.\d|100) %$/.test(handed[4]), "with rate, lifetime and who freed", handed);

@@ -3,52 +3,30 @@
 Decodes profile.proto from its wire format, independently of Cairn. has_* flags and the default sample type are not printed: Go leaves out
 those it could claim.
 """
-import gzip, sys
+import gzip, os, sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../e2e")
+import wire
+from wire import signed
 
 data = open(sys.argv[1], "rb").read()
 if data[:2] == b"\x1f\x8b":
     data = gzip.decompress(data)
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
 def fields(data):
-    at, found = 0, {}
-    while at < len(data):
-        key, at = varint(data, at)
-        assert key & 7 in (0, 2), f"wire type {key & 7}"
-        value, at = varint(data, at)
-        if key & 7 == 2:
-            value, at = data[at:at + value], at + value
-        found.setdefault(key >> 3, []).append(value)
+    found = {}
+    for number, value in wire.fields(data):
+        found.setdefault(number, []).append(value)
     return found
 
 
 def numbers(values):
-    for value in values:
-        if isinstance(value, int):
-            yield value
-        else:
-            at = 0
-            while at < len(value):
-                number, at = varint(value, at)
-                yield number
+    return (number for value in values for number in wire.packed(value))
 
 
 def one(message, number):
     return message.get(number, [0])[-1]
-
-
-def signed(value):
-    return value - (1 << 64) if value >> 63 else value
 
 
 top = fields(data)

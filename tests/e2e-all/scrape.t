@@ -28,25 +28,22 @@ is "$(grep -c "other, $((whole - 2)) stacks are merged" "$scratch/lines")" 1 "of
 is "$(grep -c 'good .* other, .* merged' "$scratch/lines")" 2 'by size, too'
 is "$(sed -n 's/.* samples \([0-9]*\) bytes.*/\1/p' "$scratch/lines" | sort -u | wc -l)" 1 'with the same sum'
 
-store=sqlite:$scratch/fleet.db port=$(free_port)
+. tests/e2e/collector.sh
 "$cairn" store init -q "$store"
 printf 'sesame\n' >"$scratch/tokens"
-"$cairn" collect --store "$store" --tokens "$scratch/tokens" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-children+=($!)
-health() { curl -sf -H 'Authorization: Bearer sesame' "http://127.0.0.1:$port/health"; }
-wait_for 20 health
-"$scratch/scrape" "http://127.0.0.1:$port/debug/pprof/heap" >"$scratch/lines"
+collect --tokens "$scratch/tokens" || broken 'no collector'
+"$scratch/scrape" "$url/debug/pprof/heap" >"$scratch/lines"
 like "$(cat "$scratch/lines")" '*status 401*' 'the collector: not without its token'
 
 if build pyroscope github.com/grafana/pyroscope-go v1.4.3; then
-	"$scratch/pyroscope" "http://127.0.0.1:$port" sesame >"$scratch/client.log" 2>&1
+	"$scratch/pyroscope" "$url" sesame >"$scratch/client.log" 2>&1
 	stored() { "$cairn" fleet services --store "$store" --json 2>"$scratch/notes" | grep -q '"go.service"'; }
 	wait_for 30 stored
 	ok $? "Pyroscope's own client for Go pushes, and the collector stores"
 	services=$("$cairn" fleet services --store "$store" --json)
 	like "$services" '*"go.service"*"version":"1.2"*' 'under its name and release'
 	like "$("$cairn" fleet top --store "$store" --service go.service --instance pod-7 -n 3 2>"$scratch/notes")" '*keepMemory*' 'with its functions'
-	is "$(grep -c 'no use' "$scratch/collect.log")" 1 'its profiles of CPU time are passed over, and that is said once'
+	is "$(grep -c 'cannot be used' "$scratch/collect.log")" 1 'its profiles of CPU time are passed over, and that is said once'
 	sed 's/^/# /' "$scratch/client.log" | head -n 3
 else
 	skip "Pyroscope's own client" "Go's proxy does not give it here: $(tail -n 1 "$scratch/build")"

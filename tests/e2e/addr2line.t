@@ -117,6 +117,9 @@ is "$(grep -c '^(anonymous namespace)::parse(int)$' <<<"$names")" 2 'functions o
 is "$(grep -cx 'main\|from_c' <<<"$names")" 2 'main and extern "C" keep their names'
 cold=$(nm private | awk '$3 ~ /falls.*\.cold/ { print $1 }')
 is "$("$cairn" addr2line -f -C -s -e private "$cold" | head -n 1)" 'falls(int)' 'the cold part of a function has its name'
+g++ "${flags[@]}" -gdwarf-2 -gstrict-dwarf -o strict private.cc other.cc
+cold=$(nm strict | awk '$3 ~ /falls.*\.cold/ { print $1 }')
+is "$("$cairn" addr2line -f -C -s -e strict "$cold" | head -n 1)" 'falls(int)' 'also in strict DWARF 2, where it is described as another function'
 # Rust has dots for "::" in the names of implementations; what the compiler adds to a name is still cut off
 copy='_ZN75_$LT$alloc..vec..Vec$LT$T$C$A$GT$$u20$as$u20$core..clone..Clone$GT$8my_clone17h0123456789abcdefE'
 move='_ZN48_$LT$service..Row$u20$as$u20$core..ops..Moved$GT$7my_move17h0123456789abcdefE'
@@ -137,6 +140,46 @@ g++ "${flags[@]}" -gsplit-dwarf -o split private.cc other.cc && objcopy --only-k
 	objcopy --strip-all --add-gnu-debuglink=private.debug private apart || broken 'the samples could not be made'
 is "$("$cairn" addr2line -f -C -e split "${starts[@]}")" "$("$cairn" addr2line -f -C -e private "${starts[@]}")" 'the same with split DWARF'
 is "$("$cairn" addr2line -f -C -e apart "${starts[@]}")" "$("$cairn" addr2line -f -C -e private "${starts[@]}")" 'and from a debug file'
+
+# A word is an address if it has only hexadecimal digits or begins with one; any other is a symbol, with an offset behind it
+cat >words.cc <<'C'
+extern "C" { int add(int x) { return x + 1; } int beef(int x) { return x - 1; } }
+namespace space { int inside(int x) { return x * 3; } }
+int main(int count, char **) { return add(count) + beef(count) + space::inside(count); }
+C
+g++ -g -O0 -o words.out words.cc || broken 'g++ could not build the sample'
+for word in main main+4 main+0x4 main+010 main+-4 main+4zz main+zz main+ ' main' 'main +2' 'main+2 ' 'main beef' beef beef+2 beef+ add add+1 0xbeef 12zz 0xzz \
+	nosuch nosuch+2 + '' '*' _ZN5space6insideEi 'space::inside(int)' 'space::inside(int)+4' 'space::inside' printf .text; do
+	same -a -f -e words.out "$word"
+done
+printf '%s\n' main+4 1139 'space::inside(int)' >words.list
+is "$("$cairn" addr2line -a -f -e words.out <words.list)" "$(gnu -a -f -e words.out <words.list)" 'symbols on standard input'
+objcopy --only-keep-debug words.out words.debug && strip -o words.stripped words.out && objcopy --add-gnu-debuglink=words.debug words.stripped
+is "$("$cairn" addr2line -f -e words.stripped beef+2)" "$(gnu -f -e words.out beef+2)" 'symbols of a debug file'
+
+# Object files: every section begins at 0, and debug information refers to symbols
+for flags in '' -ffunction-sections '-ffunction-sections -gz' '-gdwarf-4 -ffunction-sections' '-gdwarf-2 -gstrict-dwarf' -m32; do
+	g++ -g -O2 -fno-inline $flags -c -o words.o words.cc || broken "g++ $flags could not build the sample"
+	section=.text
+	[[ $flags != *function-sections* ]] || section=.text._ZN5space6insideEi
+	same -a -f -e words.o -j $section 0 1 2 100 # built with $flags
+	same -a -f -e words.o 0 1 2 100
+done
+g++ -g -O2 -fno-inline -ffunction-sections -c -o words.o words.cc
+is "$("$cairn" addr2line -s -f -e words.o beef+0 add+1 _ZN5space6insideEi | tr '\n' ' ')" \
+	'beef words.cc:1 add words.cc:1 _ZN5space6insideEi words.cc:2 ' 'a symbol of an object file is looked up in its own section'
+objcopy --only-keep-debug words.o words.debug && objcopy --strip-debug --add-gnu-debuglink=words.debug words.o apart.o
+same -a -f -e apart.o -j .text.beef 0 1
+like "$("$cairn" top --binary words.o "$root/tests/fixtures/small.heap" 2>&1)" '*Self*' 'to other commands it is no program'
+
+# Styles of names
+for style in none auto gnu-v3 rust dlang bogus ''; do
+	ours=$("$cairn" addr2line -f --demangle="$style" -e words.out _ZN5space6insideEi 2>/dev/null)
+	ours="$? $ours"
+	theirs=$(command addr2line -f --demangle="$style" -e words.out _ZN5space6insideEi 2>/dev/null)
+	is "$ours" "$? $theirs" "--demangle=$style"
+done
+same -f --demangle=none -C -e words.out _ZN5space6insideEi
 
 # A linker that folds functions with the same code leaves both descriptions: name and line are of one and the same, whoever else is asked for
 cat >folded.c <<'C'

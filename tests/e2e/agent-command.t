@@ -72,6 +72,7 @@ touch "$scratch/glibc/go"
 has_high() { ls "$scratch"/glibc/*.gdump.heap; }
 wait_for 20 has_high
 ok $? "and it does"
+like "$(cd "$scratch" && "$cairn" dump $glibc)" "python3*-$glibc-*-[23]?.?MiB.heap" "a dump's name has the size where only the profile knows it"
 like "$("$cairn" gdump $glibc off)" "$glibc: no more dumps are written at new highs" "gdump off"
 fails "the process does not use jemalloc; 'cairn rss PID' breaks down its memory" stats $glibc
 fails "--period takes a size from 1 to 1T, such as 512K, not '0'" reset --period 0 $glibc

@@ -84,9 +84,13 @@ wait_for 10 has_sample $pid
 sampled $pid "a C++ program with exceptions"
 
 # Without jemalloc: Cairn's own sampler is there, off; and nothing at all where only jemalloc's profiler is wanted.
-start plain "$scratch/plain"
+MALLOC_CONF= start plain "$scratch/plain"
 wait_for 30 ask $pid /cairn/status
 is "$(socket_field $pid engine) $(socket_field $pid state)" "cairn inactive" "a program without jemalloc has Cairn's own engine, which waits"
+kill $pid; wait $pid 2>/dev/null
+start plain "$scratch/plain"
+wait_for 30 ask $pid /cairn/status
+is "$(socket_field $pid engine) $(socket_field $pid state) $(socket_field $pid period)" "cairn active 4096" "unless MALLOC_CONF says that it samples"
 kill $pid; wait $pid 2>/dev/null
 export CAIRN_CONF=engine:jemalloc
 start plain "$scratch/plain"

@@ -31,6 +31,7 @@ GET /debug/prof/mem/gdump              | 200 | application/json | {"active": fal
 POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump activated | -d activate=true
 GET /debug/prof/mem/gdump              | 200 | application/json | {"active": true} |
 POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump deactivated | -d activate=false
+POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump deactivated | -H 'Content-Type: Application/X-WWW-Form-Urlencoded; charset=utf-8' -d activate=false
 POST /debug/prof/mem/gdump             | 415 | text/plain* | Form requests must have \`Content-Type: application/x-www-form-urlencoded\` | -H Content-Type:text/plain -d activate=true
 POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *activate* | -d active=true
 POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *true* | -d activate=yes
@@ -127,6 +128,9 @@ touch "$dumps/je.$pid_on.2.m2.heap"
 curl -s -X POST "$url_on/service/jemalloc/prof/dump" >/dev/null
 [ ! -s "$dumps/je.$pid_on.2.m2.heap" ] && [ -s "$dumps/je.$pid_on.3.m3.heap" ]
 ok $? "a file that is in the way is left alone"
+rm "$dumps/je.$pid_on.0.m0.heap"
+curl -s -X POST "$url_on/service/jemalloc/prof/dump" >/dev/null
+is "$(ls -v "$dumps"/je.*.heap | tail -n 1)" "$dumps/je.$pid_on.4.m4.heap" "the latest dump has the highest number, also after one was removed"
 
 name=$(ls "$dumps" | grep -m1 manual.heap)
 path=$(printf %s "$dumps/$name" | base64 -w0 | tr '+/' '-_')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The states told apart, and every refusal with its cause: not enabled, built without profiling, no jemalloc, handed over.
 . tests/e2e/lib.sh
-need redis-server curl python3 cc
+need redis-server curl python3 cc nm objcopy
 . tests/e2e/agent.sh
 
 CONF=engine:jemalloc MALLOC='' start_redis off || { ok 1 "redis-server starts"; done_testing; }
@@ -25,6 +25,51 @@ GET /debug/pprof/heap               | 503 | text/plain* | *MALLOC_CONF=prof:true
 GET /cairn/snapshot                 | 409 | application/json | *MALLOC_CONF=prof:true* |
 POST /cairn/activate                | 409 | application/json | *MALLOC_CONF=prof:true* |
 T
+
+# A service whose jemalloc is inside the program, or has names of its own, and was not started with prof:true: Cairn's own engine does not
+# see its memory, and does not pretend to.
+steady_inside "$scratch/inside"
+steady_prefixed "$scratch/prefixed"
+for kind in inside prefixed; do
+	port=$(free_port)
+	cd "$scratch"
+	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$stand_in "$scratch/$kind" "$scratch/$kind.ready" &
+	children+=($!)
+	cd "$root"
+	wait_for 20 curl -s "http://127.0.0.1:$port/cairn/status"
+	is "$(field "http://127.0.0.1:$port" engine name)" cairn "$kind: Cairn's engine"
+	like "$(field "http://127.0.0.1:$port" engine warning)" '*MALLOC_CONF=prof:true' "$kind: which tells what it does not see"
+	table "http://127.0.0.1:$port" <<T
+POST /debug/prof/mem/activate        | 400 | application/json | {"error":"Memory profiling is not enabled","cause":"*MALLOC_CONF=prof:true"} |
+POST /debug/prof/mem/deactivate      | 400 | application/json | {"error":"Memory profiling is not enabled"* |
+POST /debug/prof/mem                 | 400 | application/json | {"error":"Memory profiling is not enabled"* |
+POST /debug/prof/mem/gdump           | 400 | application/json | {"error":"Memory profiling is not enabled"* | -d activate=true
+GET /debug/prof/mem/status           | 200 | application/json | {"active": false} |
+GET /debug/mem/pprof/profile         | 500 | text/plain* | *opt.prof is not ON,*MALLOC_CONF=prof:true* |
+POST /service/jemalloc/prof/enable   | 503 | text/plain* | 'jemalloc' profiling is not available because *'prof:true'↵*MALLOC_CONF=prof:true↵ |
+POST /service/jemalloc/prof/disable  | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/dump     | 503 | text/plain* | * |
+GET /service/jemalloc/pprof/heap     | 503 | text/plain* | * |
+GET /api/monitor/dump_heap_profile/0 | 500 | application/json | {"error":"Jemalloc profiling is not enabled on the node. Try start the node with \`MALLOC_CONF=prof:true\`"* |
+GET /debug/pprof/heap_activate       | 500 | text/plain* | *MALLOC_CONF=prof:true |
+GET /pprof/heap                      | 503 | text/plain* | *MALLOC_CONF=prof:true* |
+GET /debug/pprof/heap                | 503 | text/plain* | *MALLOC_CONF=prof:true* |
+T
+	is "$(curl -s -X POST "http://127.0.0.1:$port/service/jemalloc/prof/stat" | grep ' prof.active:')" '  prof.active: false' "$kind: prof.active"
+	"$cairn" doctor "http://127.0.0.1:$port" >"$scratch/told" 2>&1
+	like "$(tr -s ' ' <"$scratch/told")" '*wrong allocator m*MALLOC_CONF=prof:true*' "$kind: and so says the doctor"
+done
+# A jemalloc with a prefix may be one of two allocators: whoever chooses Cairn's engine gets what it sees.
+port=$(free_port)
+LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port,engine:cairn CAIRN_TOOL=$stand_in "$scratch/prefixed" "$scratch/chosen.ready" &
+children+=($!)
+wait_for 20 curl -s "http://127.0.0.1:$port/cairn/status"
+table "http://127.0.0.1:$port" <<T
+POST /debug/prof/mem/activate        | 200 | text/plain* | Heap profiling activated |
+POST /debug/prof/mem                 | 200 | text/plain* | heap_v2/* |
+T
+curl -s "http://127.0.0.1:$port/cairn/snapshot" >"$scratch/chosen.heap"
+like "$("$cairn" doctor "$scratch/chosen.heap" 2>&1 | tr -s ' ')" '*wrong allocator memory allocated through _rjem_malloc is not seen: *' 'a dump tells what it does not have'
 
 # A missing folder is named, never "Bad address".
 MALLOC=prof:true,prof_prefix:$scratch/missing/je start_redis folder

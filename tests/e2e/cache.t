@@ -46,6 +46,23 @@ for i in 1 2 3 4 5 6; do cmp -s "$scratch/parallel.$i" "$scratch/truth" && same=
 is $same 6 'six at once all get it right'
 is "$(find "$XDG_CACHE_HOME/cairn" -name '*.writing.*' | wc -l)" 0 'and leave no temporary file'
 
+# The file of a build may go, or another may take its place, as in a deploy: the names that were found while it was there stay.
+"$cairn" pprof --no-symbols -o "$scratch/program.pb.gz" "$heap" 2>"$scratch/notes" # which has build-ids
+recalled() { "$cairn" collapsed --lines "$@" "$scratch/program.pb.gz" 2>"$scratch/notes"; }
+recalled >"$scratch/before"
+holds 'a profile with build-ids' grep -q 'hold_in_static .*finding.c:10' "$scratch/before"
+mv "$program" "$program.away" && cc -O1 -g -rdynamic -DANOTHER -Wl,--hash-style=sysv tests/e2e/finding.c -o "$program"
+recalled >"$scratch/again"
+holds 'the program is replaced by another build: the names of the first are known' cmp "$scratch/again" "$scratch/before"
+is "$(grep -c "$(basename "$program"):" "$scratch/notes")" 0 'and nothing is missing'
+recalled --no-cache >"$scratch/again"
+is "$(grep -c hold_in_ "$scratch/again")" 0 'without a cache they are not'
+like "$(cat "$scratch/notes")" '*program is another build*' 'for a reason'
+rm "$program"
+recalled >"$scratch/again"
+holds 'the program is removed: the same' cmp "$scratch/again" "$scratch/before"
+mv "$program.away" "$program"
+
 # Poor answers hold only until something better is there.
 rm -rf "$XDG_CACHE_HOME/cairn"
 objcopy --only-keep-debug "$program" "$program.debug" && strip "$program" && (cd "$scratch" && objcopy --add-gnu-debuglink=program.debug program)

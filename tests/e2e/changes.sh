@@ -3,24 +3,18 @@
 
 # check_changes: 25 snapshots, the collector being another one after twelve
 check_changes() {
-	local port file part collector
+	local file part
 	python3 tests/e2e/make-series.py "$scratch/minutes" weighed 7 25 60
 	for part in '1,12' '13,25' '20,22'; do # the last ones a second time
-		port=$(free_port)
-		"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool-$port" >"$scratch/collect.log" 2>&1 &
-		collector=$!
-		children+=("$collector")
-		wait_for 20 curl -sf "http://127.0.0.1:$port/health" -o "$scratch/health"
-		ls -v "$scratch"/minutes/*.heap | sed -n "${part}p" | while read -r file; do
-			curl -s -o "$scratch/answer" --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=minutes&version=1&host=m"
-		done
-		wait_for 60 eval "curl -s http://127.0.0.1:$port/metrics | grep -qx 'cairn_collect_spool_files 0'"
-		kill "$collector"; wait "$collector" 2>/dev/null
+		spool=$scratch/spool-$part collect
+		ls -v "$scratch"/minutes/*.heap | sed -n "${part}p" | while read -r file; do post_all 'service=minutes&version=1&host=m' "$file"; done
+		wait_for 60 emptied
+		stop
 	done
 	local stored whole
 	stored=$(rows) whole=$(grep -h '^@' "$scratch"/minutes/*.heap | wc -l)
 	is "$((stored * 3 < whole))" 1 "of $whole rows, $stored are stored"
-	is "$("$cairn" fleet services --store "$store" --service minutes --from 1789000000 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["services"][0]["snapshots"])')" 25 'every snapshot is there, once'
+	is "$("$cairn" fleet services --store "$store" --service minutes --from 1789000000 --json | of_json 'r["services"][0]["snapshots"]')" 25 'every snapshot is there, once'
 	python3 - "$cairn" "$store" "$scratch"/minutes/*.heap >"$scratch/compared" 2>&1 <<'P'
 import json, math, re, subprocess, sys
 cairn, store, *files = sys.argv[1:]

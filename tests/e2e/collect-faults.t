@@ -3,21 +3,10 @@
 # sender that is killed; and a store that is filled without a collector. Rows are counted each time.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/collector.sh
 need curl python3 redis-server gcc
-field_of() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 count() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "${store#sqlite:}" "$1"; }
-collect() {
-	local port
-	port=$(free_port)
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" "$@" >"$scratch/collect.log" 2>&1 &
-	collector=$! url=http://127.0.0.1:$port
-	children+=("$collector")
-	wait_for 20 curl -sf "${authorization[@]}" "$url/health" -o "$scratch/health"
-}
-stop() { kill "${1:--TERM}" "$collector"; wait "$collector" 2>/dev/null; }
-authorization=()
-emptied() { curl -s "${authorization[@]}" "$url/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
-send() { curl -s -o "$scratch/answer" -w '%{http_code}' "${authorization[@]}" --data-binary "@$1" "$url/v1/snapshots?service=api&version=1&host=$2"; }
+send() { post "service=api&version=1&host=$2" "$1"; }
 python3 tests/e2e/make-series.py "$scratch/series" healthy 1 4
 set -- "$scratch"/series/*.heap
 
@@ -32,7 +21,7 @@ authorization=(-H 'Authorization: Bearer secret-two')
 send "$1" same >"$scratch/code"
 wait_for 30 emptied
 for row in 'a 4' 'b 1'; do
-	is "$("$cairn" fleet services --store "$store" --tenant "${row% *}" --from 1789000000 --json | field_of 'sum(s["snapshots"] for s in r["services"])')" "${row#* }" "tenant ${row% *} sees its own snapshots"
+	is "$("$cairn" fleet services --store "$store" --tenant "${row% *}" --from 1789000000 --json | of_json 'sum(s["snapshots"] for s in r["services"])')" "${row#* }" "tenant ${row% *} sees its own snapshots"
 done
 like "$("$cairn" fleet services --store "$store" --from 1789000000 2>&1)" '*the store is empty*--tenant NAME*' 'and whoever is no tenant sees none'
 is "$(count 'SELECT count(DISTINCT tenant) || " " || count(*) FROM processes') $(count 'SELECT count(*) FROM stacks') $(count 'SELECT count(*) FROM frames')" \
@@ -211,10 +200,7 @@ watch --push "http://127.0.0.1:$port"
 wait_for 60 at_least 3
 kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
 before=$(dumps)
-"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-collector=$! url=http://127.0.0.1:$port
-children+=("$collector")
-wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+at_port=$port collect
 watch --push "http://127.0.0.1:$port"
 wait_for 60 at_least $((before + 2))
 kill "$watcher"; wait "$watcher" 2>/dev/null
@@ -237,10 +223,7 @@ for pattern in 'kv-%t.gprof' 'kv-%T-%r'; do
 	kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
 	before=$(dumps)
 	echo 'no dump' >"$folder/notes"
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-	collector=$!
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	at_port=$port collect
 	watch --push "http://127.0.0.1:$port" --file-name "$pattern"
 	wait_for 60 at_least $((before + 3))
 	kill "$watcher"; wait "$watcher" 2>/dev/null

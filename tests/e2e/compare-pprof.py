@@ -211,7 +211,7 @@ def main():
                   ["tagfocus=1kb:8kb", "show_from=main"]]
     if base:
         cases += [[f"base={base}"], [f"base={base}", "normalize"], [f"base={base}", "focus=cache"]]
-    pattern = "json|main" if sources != "-" else "main|runtime"
+    pattern = "json|main" if sources != "-" else "main|runtime|cairn_profile"
     compare(pattern, cases)
     if sources != "-":
         for case in [], ["noinlines"], ["focus=json"], ["inuse_objects"]:

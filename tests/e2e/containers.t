@@ -87,7 +87,9 @@ is "$(awk '/^NSpid:/ { print NF - 1 }' "/proc/$pid/status")" "$(($(awk '/^NSpid:
 shows 'a pod'
 holds 'a pod: a picture' "$cairn" flame "$pid" -o "$scratch/pod.svg"
 "$cairn" dump "$pid" -o "$scratch/pod.heap" >/dev/null
-like "$("$cairn" top "$scratch/pod.heap" 2>&1)" '*another build: its build-id is missing*' 'a dump of it, read here, does not take names from the file here'
+like "$("$cairn" top "$scratch/pod.heap" 2>&1)" '*MiB *hold_inside*' 'a dump of it, read here, has the names that the cache knows by build-id'
+like "$(XDG_CACHE_HOME=$scratch/empty "$cairn" top "$scratch/pod.heap" 2>&1)" '*another build: its build-id is missing*' \
+	'and without them takes none from the file here'
 stop
 
 # Without /proc, too, and with nothing that can be written to.

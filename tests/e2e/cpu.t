@@ -108,6 +108,16 @@ wait "$pid"
 is "$?" 0 'a program that ends in a run ends as ever'
 wait
 
+begin
+"$cairn" cpu "$pid" --for 1h 2>"$scratch/ended" &
+asking=$!
+has_timers() { [ "$(timers)" -gt 0 ]; }
+wait_for 20 has_timers
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+wait "$asking"
+is "$? $(cat "$scratch/ended")" "1 cairn: process $pid ended before its CPU profile of 3600 seconds was complete" 'one that is killed in a run: cairn cpu says so'
+
 begin itself
 holds 'a host that handles SIGPROF itself is profiled too' "$cairn" cpu "$pid" --seconds 2 -o "$scratch/own.cpu"
 like "$("$cairn" top "$scratch/own.cpu" 2>/dev/null)" '*spin*' 'by another signal'

@@ -22,7 +22,7 @@ for file in files:
     blocks = re.findall(r"^```[a-z]*\n(.*?)^```", text, re.S | re.M)
     spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
     for line in [line for block in blocks for line in block.splitlines()] + spans:
-        for use in re.finditer(r"(?:^|[|&;($] *|== .*  )cairn ([a-z0-9]+)((?: [^|;&]*)?)", line):
+        for use in re.finditer(r"(?:^|[|&;($] *|== .*  |\bsudo |\bIMAGE )cairn ([a-z0-9]+)((?: [^|;&]*)?)", line):
             command, rest = use.group(1), use.group(2).split(" -- ")[0]
             if command in ("help",) or file.endswith("formats.md"):
                 continue

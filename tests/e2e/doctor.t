@@ -139,6 +139,7 @@ sees 1 "*$unprofiled allocator *no jemalloc*-> $fix*" "a process on libc's mallo
 
 # A service that is attached to, in each of its states.
 "${CC:-cc}" -O2 -g -o "$scratch/steady" tests/hosts/steady.c
+sees 0 "*right allocator no jemalloc in it; Cairn's own engine profiles its allocator*-> cairn run -- $scratch/steady*" 'a program without jemalloc' "$scratch/steady"
 steady() {
 	rm -f "$scratch/number"
 	"$scratch/steady" "$scratch/number" &
@@ -243,9 +244,10 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	fi
 	cp "$scratch/nameless" "$scratch/other"
 	mv "$scratch/other" "$scratch/leaving"
-	sees 1 "*wrong on disk *replaced*another build*-> cairn top $pid --binary /proc/$pid/exe*" 'a program replaced while it runs' "$pid"
+	sees 0 "*note on disk *replaced by another build while it runs*goes when the process ends*-> cp /proc/$pid/exe leaving.$pid*" \
+		'a program replaced while it runs: it can be read as long as it does' "$pid"
 	rm "$scratch/leaving"
-	sees 1 '*wrong on disk *removed*' 'and removed' "$pid"
+	sees 0 "*note on disk *removed*-> cp /proc/$pid/exe leaving.$pid*" 'and removed' "$pid"
 else
 	skip 'programs on libjemalloc.so' 'no jemalloc to link with'
 fi
@@ -293,6 +295,10 @@ sees 1 '*wrong stacks * of * stacks (* %) lack their callers: most of them end i
 # Dumps.
 "$cairn" dump "$pid_good" -o "$scratch/good.heap" >/dev/null
 sees 1 '*right trailer *whole*wrong coverage *' 'a dump that shows part of what is live' "$scratch/good.heap"
+mkdir "$scratch/folder" "$scratch/none"
+cp "$scratch/good.heap" "$scratch/folder"
+sees 1 '*right trailer *whole*wrong coverage *' 'the newest dump of a folder' "$scratch/folder"
+sees 2 '*none: no heap dump in this folder*' 'a folder without any' "$scratch/none"
 head -c -30 "$scratch/good.heap" >"$scratch/cut.heap"
 sees 1 '*wrong trailer *cut short*' 'a dump cut short' "$scratch/cut.heap"
 printf 'heap_v2/1073741824\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/empty.heap"

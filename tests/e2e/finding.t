@@ -97,6 +97,23 @@ rm -r "$scratch/symbols" && mkdir -p "$scratch/symbols/.build-id/$first" && cp "
 like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: the debug file alone, by build-id, when the binary was replaced'
 heap=$scratch/keep/plain.heap
 
+# A program that is always loaded where it was linked needs no memory map.
+which=fixed heap=$scratch/keep/fixed.heap
+profile fixed -g -no-pie || broken 'a program at fixed addresses cannot be built'
+like "$(lines)" "$both" 'a program at fixed addresses'
+sed -i '/^MAPPED_LIBRARIES/,$d' "$heap"
+[[ $(lines) != *hold_in_* ]]
+ok $? 'a dump without a memory map does not say which program it is of'
+like "$(lines --binary "$program")" "$both" '--binary does'
+like "$(lines --binary "$(realpath --relative-to=. "$program")")" "$both" 'by a relative path, too'
+printf 'MAPPED_LIBRARIES:\n7fff00000000-7fff00001000 r-xp 00000000 00:00 0 [vdso]\n' >>"$heap"
+like "$(lines --binary "$program")" "$both" 'and where the map lacks the program'
+"$cairn" pprof --no-symbols -o "$scratch/fixed.pb.gz" "$heap" 2>/dev/null
+heap=$scratch/fixed.pb.gz
+like "$(lines --binary "$program")" "$both" 'in pprof, too'
+[[ $(lines --binary "$scratch/keep/plain") != *hold_in_* ]]
+ok $? 'but not of a program that is loaded anywhere'
+
 # Without a build-id the checksum of the link decides.
 which=nameless heap=$scratch/keep/nameless.heap
 profile nameless -g -Wl,--build-id=none

@@ -119,8 +119,11 @@ cp steady replaced && begin "${agent[@]}" MALLOC_CONF=prof:true,lg_prof_sample:1
 wait_for 20 answered "$pid"
 gcc -O1 -g -o new "$root/tests/hosts/contained.c" -ljemalloc && mv new replaced
 fix=$(look 'on disk' | tail -n 1)
-like "$(sh -c "$fix" 2>&1)" '*hold_steadily*' "a program replaced while it runs: $fix"
+"$cairn" dump -q -o replaced.heap "$pid" >/dev/null && sh -c "$fix"
 kill "$pid"
+ended() { ! kill -0 "$pid" 2>/dev/null; }
+wait_for 20 ended
+like "$("$cairn" top --no-cache --binary "replaced.$pid" replaced.heap 2>&1)" '*hold_steadily*' "a program replaced while it runs: $fix keeps its names"
 
 if [ "$(id -u)" = 0 ]; then
 	mount --make-rprivate / && cp -a /etc etc && mount --bind etc /etc

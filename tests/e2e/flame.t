@@ -69,6 +69,11 @@ is "$(frames "$scratch/chain.svg" | cut -d' ' -f1-3 | sort | paste -sd,)" '-- 0 
 	'a chain ends in its mark'
 printf 'a;b 200 \n' | "$script" >"$scratch/none.svg" 2>/dev/null
 is $? 2 'without a single stack it fails'
+: | "$script" >"$scratch/none.svg" 2>"$scratch/said"
+like "$? $(cat "$scratch/said")" '2 cairn: standard input: it is empty*' 'and so it does without any input, of which it says what it is'
+: >"$scratch/empty.collapse"
+"$script" "$scratch/empty.collapse" >"$scratch/none.svg" 2>"$scratch/said"
+like "$(cat "$scratch/said")" "cairn: $scratch/empty.collapse: it is empty*" 'or of an empty file'
 
 # flamegraph.pl itself, where it can be had.
 original=${FLAMEGRAPH_PL:-$scratch/original.pl}

@@ -6,7 +6,7 @@ need python3
 database=$scratch/fleet.db store=sqlite:$database
 "$cairn" store init -q "$store"
 check_large sqlite "$database"
-before=$(fleet leaks --service day --json | field "$growing")
+before=$(fleet leaks --service day --json | of_json "$growing")
 
 # One instance alone: it is judged for itself, because it differs from the others of its release.
 python3 - "$database" <<'P'
@@ -17,7 +17,7 @@ stack, first = store.execute("SELECT min(stack) + 300, min(hour) FROM hourly WHE
 store.execute("UPDATE hourly SET bytes = bytes + 8000000 * (hour - ?) WHERE instance = ? AND stack = ?", (first, instance, stack))
 store.commit()
 P
-is "$(fleet leaks --service day --json | field "$growing")" "[('function_0', 30, 30, '2', True), ('function_300', 1, 30, '1', False)]" \
+is "$(fleet leaks --service day --json | of_json "$growing")" "[('function_0', 30, 30, '2', True), ('function_300', 1, 30, '1', False)]" \
 	'one instance of sixty that leaks'
 
 # Tables of an earlier version have no hours, and of those that came since the last ones only: what was before is read from the snapshots.
@@ -30,5 +30,5 @@ store.commit()
 P
 like "$(fleet leaks --service day 2>&1)" "*'cairn store init STORE' brings them up to date*" 'tables of the second version'
 holds 'are brought up to date' "$cairn" store init -q "$store"
-is "$(fleet leaks --service day --json | field "$growing")" "$before" 'and say the same'
+is "$(fleet leaks --service day --json | of_json "$growing")" "$before" 'and say the same'
 done_testing

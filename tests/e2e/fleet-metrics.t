@@ -2,26 +2,19 @@
 # The dashboard and the alert rules in data/ use only metrics that the agent, the collector and the page really have.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/collector.sh
 need curl python3 redis-server
 MALLOC=prof:true start_redis jemalloc || broken 'redis does not start'
 CONF=enable_heap_profiling:true,engine:cairn MALLOC=prof:false start_redis ledger || broken 'redis does not start'
-store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "$store"
-port=$(free_port)
-"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-children+=("$!")
-collector=http://127.0.0.1:$port
-wait_for 20 curl -sf "$collector/health" -o "$scratch/health"
+collect || broken 'no collector'
 python3 tests/e2e/make-series.py "$scratch/dumps" grouped 1 12
 sed -i 's/^# cairn limit .*/# cairn limit 5368709120/' "$scratch"/dumps/*.heap
-for file in "$scratch"/dumps/*.heap; do
-	curl -s -o "$scratch/answer" --data-binary "@$file" "$collector/v1/snapshots?service=api%22%5C%0a&version=1&host=h1"
-done
+post_all 'service=api%22%5C%0a&version=1&host=h1' "$scratch"/dumps/*.heap || broken 'a snapshot was not accepted'
 last=$(ls -v "$scratch"/dumps/*.heap | tail -n 1)
 at=$(sed -n 's/^# cairn time \([0-9]*\).*/\1/p' "$last")
 sed "s/^# cairn time .*/# cairn time $((at + 600)).000000000/; s/^# cairn end\$/# cairn ended killed by signal 9\n# cairn end/; s/^# cairn pid .*/# cairn pid 77/" "$last" >"$scratch/killed.heap"
-curl -s -o "$scratch/answer" --data-binary "@$scratch/killed.heap" "$collector/v1/snapshots?service=gone&version=1&host=h2"
-emptied() { curl -s "$collector/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
+post_all 'service=gone&version=1&host=h2' "$scratch/killed.heap" || broken 'a snapshot was not accepted'
 wait_for 60 emptied
 port=$(free_port)
 "$cairn" serve --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
@@ -38,7 +31,7 @@ is "$(grep -c '^cairn_serve_limit_seconds{kind="process"' "$scratch/page.metrics
 for pid in "$pid_jemalloc" "$pid_ledger"; do
 	curl -s --unix-socket "$sockets/$pid.sock" http://localhost/metrics
 done >"$scratch/agent.metrics"
-curl -s "$collector/metrics" >"$scratch/collector.metrics"
+curl -s "$url/metrics" >"$scratch/collector.metrics"
 python3 - "$scratch" <<'P' >"$scratch/unknown"
 import json, re, sys
 known = set()

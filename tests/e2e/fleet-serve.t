@@ -2,22 +2,12 @@
 # A store in the live page and for Grafana: services, instances and verdicts, and Pyroscope's query interface as protobuf and as JSON.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/collector.sh
 need curl python3
-store=sqlite:$scratch/fleet.db
-field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 "$cairn" store init -q "$store"
-port=$(free_port)
-"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-children+=("$!")
-collector=http://127.0.0.1:$port
-wait_for 20 curl -sf "$collector/health" -o "$scratch/health"
-emptied() { curl -s "$collector/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
+collect || broken 'no collector'
 send() { # send HOST VERSION SERVICE FILE...
-	local query="host=$1&version=$2&service=$3&zone=a" file
-	shift 3
-	for file; do
-		curl -s -o "$scratch/answer" -w '%{http_code}\n' --data-binary "@$file" "$collector/v1/snapshots?$query" | grep -qx 202 || return 1
-	done
+	post_all "host=$1&version=$2&service=$3&zone=a" "${@:4}"
 }
 for i in 1 2; do
 	python3 tests/e2e/make-series.py "$scratch/old$i" healthy "$i" 12
@@ -36,27 +26,27 @@ port=$(free_port)
 "$cairn" serve --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
-url=http://127.0.0.1:$port
-get() { curl -s "$url/api/$1"; }
-judged() { [ "$(get processes | field 'sum(p["dumps"] > 0 for p in r["processes"])' 2>/dev/null)" = 7 ]; }
+page=http://127.0.0.1:$port
+get() { curl -s "$page/api/$1"; }
+judged() { [ "$(get processes | of_json 'sum(p["dumps"] > 0 for p in r["processes"])' 2>/dev/null)" = 7 ]; }
 wait_for 60 judged
 ok $? 'two services and five instances are listed'
 
 # The page.
 get processes >"$scratch/processes"
-is "$(field '[p["program"] for p in r["processes"]][:2]' <"$scratch/processes")" "['api', 'calm']" 'services come first, the one whose limit is near before the other'
-like "$(field 'r["processes"][0]["sentence"]' <"$scratch/processes")" '0x1000 grows by * an hour on each of 2 of 2 instances, new in release 2*' 'with the verdict over instances'
-is "$(field 'r["processes"][0]["limit_at"] == min(p["limit_at"] for p in r["processes"] if p["limit_at"])' <"$scratch/processes")" True \
+is "$(of_json '[p["program"] for p in r["processes"]][:2]' <"$scratch/processes")" "['api', 'calm']" 'services come first, the one whose limit is near before the other'
+like "$(of_json 'r["processes"][0]["sentence"]' <"$scratch/processes")" '0x1000 grows by * an hour on each of 2 of 2 instances, new in release 2*' 'with the verdict over instances'
+is "$(of_json 'r["processes"][0]["limit_at"] == min(p["limit_at"] for p in r["processes"] if p["limit_at"])' <"$scratch/processes")" True \
 	'a service reaches a limit when its first instance does'
-is "$(field 'sorted(p["host"] for p in r["processes"][2:])' <"$scratch/processes")" "['calm-1', 'new-1', 'new-2', 'old-1', 'old-2']" 'then the instances'
-key=$(field 'r["processes"][0]["process"]' <"$scratch/processes")
-is "$(get "series?process=$key" | field 'len(r["points"])')" 12 'the timeline of a service'
-total=$("$cairn" fleet timeline --store "$store" --service api --from 1789000000 --json 2>"$scratch/notes" | field 'r["total"]["values"][-1]')
-is "$(get "series?process=$key" | field "abs(r['points'][-1]['total'] - $total) < 20")" True 'which is the sum of its instances'
-curl -s "$url/api/tree?process=$key" -o "$scratch/tree"
+is "$(of_json 'sorted(p["host"] for p in r["processes"][2:])' <"$scratch/processes")" "['calm-1', 'new-1', 'new-2', 'old-1', 'old-2']" 'then the instances'
+key=$(of_json 'r["processes"][0]["process"]' <"$scratch/processes")
+is "$(get "series?process=$key" | of_json 'len(r["points"])')" 12 'the timeline of a service'
+total=$("$cairn" fleet timeline --store "$store" --service api --from 1789000000 --json 2>"$scratch/notes" | of_json 'r["total"]["values"][-1]')
+is "$(get "series?process=$key" | of_json "abs(r['points'][-1]['total'] - $total) < 20")" True 'which is the sum of its instances'
+curl -s "$page/api/tree?process=$key" -o "$scratch/tree"
 holds 'its flame graph' test "$(stat -c %s "$scratch/tree")" -gt 200
-instance=$(field '[p["process"] for p in r["processes"] if p["host"] == "new-1"][0]' <"$scratch/processes")
-is "$(get "leaks?process=$instance" | field '[x["name"] for x in r["rows"] if x["verdict"] == "growing"]')" "['0x1000']" 'the verdict on one instance'
+instance=$(of_json '[p["process"] for p in r["processes"] if p["host"] == "new-1"][0]' <"$scratch/processes")
+is "$(get "leaks?process=$instance" | of_json '[x["name"] for x in r["rows"] if x["verdict"] == "growing"]')" "['0x1000']" 'the verdict on one instance'
 python3 tests/e2e/make-series.py "$scratch/new3" grouped 3 12
 send new-3 2 api "$scratch/new3"/*.heap
 appeared() { get processes | grep -q '"new-3"'; }
@@ -64,32 +54,32 @@ wait_for 60 appeared
 ok $? 'an instance that comes later appears'
 
 # Pyroscope's query interface, asked in both ways.
-ask() { python3 tests/e2e/querier.py "$url" "$@"; }
+ask() { python3 tests/e2e/querier.py "$page" "$@"; }
 memory=memory:inuse_space:bytes:space:bytes from=1789000000000 to=1799000000000
 both() { # both TEXT METHOD ARGUMENT...: asked in either way the answer is the same; it is left in $scratch/answer
 	ask json "${@:2}" >"$scratch/answer" 2>"$scratch/error"
 	is "$(ask proto "${@:2}" 2>&1 | md5sum)" "$(md5sum <"$scratch/answer")" "$1"
 }
 both 'profile types' ProfileTypes "start=$from" "end=$to"
-is "$(field '[t["ID"] for t in r["profileTypes"]]' <"$scratch/answer")" "['$memory', 'memory:inuse_objects:count:space:bytes']" 'are those that the dumps have'
+is "$(of_json '[t["ID"] for t in r["profileTypes"]]' <"$scratch/answer")" "['$memory', 'memory:inuse_objects:count:space:bytes']" 'are those that the dumps have'
 both 'label names' LabelNames 'matchers=[{}]' "start=$from" "end=$to"
-is "$(field 'r["names"]' <"$scratch/answer")" "['__name__', '__profile_type__', 'host', 'instance', 'service_name', 'version', 'zone']" 'are those of the senders'
+is "$(of_json 'r["names"]' <"$scratch/answer")" "['__name__', '__profile_type__', 'host', 'instance', 'service_name', 'version', 'zone']" 'are those of the senders'
 both 'label values' LabelValues name=service_name 'matchers=[{}]' "start=$from" "end=$to"
-is "$(field 'r["names"]' <"$scratch/answer")" "['api', 'calm']" 'of the service'
+is "$(of_json 'r["names"]' <"$scratch/answer")" "['api', 'calm']" 'of the service'
 both 'label values with a selector' LabelValues name=host 'matchers=[{version=~"[2-9]"}]' "start=$from" "end=$to"
-is "$(field 'r["names"]' <"$scratch/answer")" "['new-1', 'new-2', 'new-3']" 'match a pattern'
+is "$(of_json 'r["names"]' <"$scratch/answer")" "['new-1', 'new-2', 'new-3']" 'match a pattern'
 both 'series' Series 'matchers=[{service_name="api"}]' 'labelNames=[service_name,version]' "start=$from" "end=$to"
-is "$(field 'len(r["labelsSet"])' <"$scratch/answer")" 2 'one for each set of labels'
+is "$(of_json 'len(r["labelsSet"])' <"$scratch/answer")" 2 'one for each set of labels'
 start=1790000000000 end=1790006600000
 both 'a time series' SelectSeries "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$start" "end=$end" step=600 'groupBy=[version]'
-is "$(field 'sorted((s["labels"][0]["value"], len(s["points"])) for s in r["series"])' <"$scratch/answer")" "[('1', 12), ('2', 12)]" 'grouped by a label'
-live=$("$cairn" fleet services --store "$store" --service api --version 1 --json --from 1789000000 | field 'r["services"][0]["live"]')
-is "$(field "[abs(s['points'][-1]['value'] - $live) < 2 for s in r['series'] if s['labels'][0]['value'] == '1']" <"$scratch/answer")" '[True]' 'with what the instances held together'
+is "$(of_json 'sorted((s["labels"][0]["value"], len(s["points"])) for s in r["series"])' <"$scratch/answer")" "[('1', 12), ('2', 12)]" 'grouped by a label'
+live=$("$cairn" fleet services --store "$store" --service api --version 1 --json --from 1789000000 | of_json 'r["services"][0]["live"]')
+is "$(of_json "[abs(s['points'][-1]['value'] - $live) < 2 for s in r['series'] if s['labels'][0]['value'] == '1']" <"$scratch/answer")" '[True]' 'with what the instances held together'
 both 'a time series of objects' SelectSeries "profileTypeID=memory:inuse_objects:count:space:bytes" 'labelSelector={}' "start=$start" "end=$end" step=1200
-is "$(field 'len(r["series"]), len(r["series"][0]["points"])' <"$scratch/answer")" '(1, 6)' 'not grouped, it is one'
+is "$(of_json 'len(r["series"]), len(r["series"][0]["points"])' <"$scratch/answer")" '(1, 6)' 'not grouped, it is one'
 both 'an instant, with a step of nothing' SelectSeries "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$start" "end=$start" step=1e-12 \
 	'groupBy=[version]'
-is "$(field 'max(len(s["points"]) for s in r["series"])' <"$scratch/answer")" 1 'has one point'
+is "$(of_json 'max(len(s["points"]) for s in r["series"])' <"$scratch/answer")" 1 'has one point'
 
 both 'a flame graph' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="api", version="2"}' "start=$from" "end=$to"
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/folded" 2>"$scratch/error"
@@ -102,13 +92,13 @@ print(one.keys() == two.keys() and max(abs(one[k] - two[k]) for k in one) <= 1)
 P
 )" True 'and the same numbers, decoded box by box'
 both 'a flame graph of few boxes' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$from" "end=$to" maxNodes=8
-is "$(field 'sum(len(l["values"]) // 4 for l in r["flamegraph"]["levels"]) <= 10, "other" in r["flamegraph"]["names"]' <"$scratch/answer")" '(True, True)' 'has the others in one box'
+is "$(of_json 'sum(len(l["values"]) // 4 for l in r["flamegraph"]["levels"]) <= 10, "other" in r["flamegraph"]["names"]' <"$scratch/answer")" '(True, True)' 'has the others in one box'
 whole=$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$scratch/folded")
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/few" 2>"$scratch/error"
 is $? 0 'that lies where it should'
 both 'a comparison' Diff "left.profileTypeID=$memory" 'left.labelSelector={version="1",service_name="api"}' "left.start=$from" "left.end=$to" \
 	"right.profileTypeID=$memory" 'right.labelSelector={version="2",service_name="api"}' "right.start=$from" "right.end=$to"
-is "$(field "abs(r['flamegraph']['rightTicks'] - $whole) < 50 and r['flamegraph']['leftTicks'] > 0" <"$scratch/answer")" True 'has both totals'
+is "$(of_json "abs(r['flamegraph']['rightTicks'] - $whole) < 50 and r['flamegraph']['leftTicks'] > 0" <"$scratch/answer")" True 'has both totals'
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/pairs" 2>"$scratch/error"
 is "$? $(grep -c '0x1000 0 [1-9]' "$scratch/pairs")" '0 1' 'and boxes of both sides: the leak is on the right only'
 for empty in left right; do
@@ -116,7 +106,7 @@ for empty in left right; do
 	eval "$empty='{version=\"none\"}'"
 	both "a comparison whose $empty side is empty" Diff "left.profileTypeID=$memory" "left.labelSelector=$left" "left.start=$from" "left.end=$to" \
 		"right.profileTypeID=$memory" "right.labelSelector=$right" "right.start=$from" "right.end=$to"
-	is "$(field "sorted(abs(int(r['flamegraph'].get(side, 0)) - $whole) < 50 for side in ('leftTicks', 'rightTicks')), {len(l['values']) % 7 for l in r['flamegraph']['levels']}" \
+	is "$(of_json "sorted(abs(int(r['flamegraph'].get(side, 0)) - $whole) < 50 for side in ('leftTicks', 'rightTicks')), {len(l['values']) % 7 for l in r['flamegraph']['levels']}" \
 		<"$scratch/answer")" '([False, True], {0})' 'has boxes of both sides, as any other'
 done
 both 'nothing in that time' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 end=2000
@@ -144,12 +134,12 @@ churned=('labelSelector={service_name="churned"}' "start=$((at + 100))000" "end=
 both 'allocations' SelectMergeStacktraces profileTypeID=memory:alloc_space:bytes:space:bytes "${churned[@]}"
 python3 tests/e2e/querier.py folded <"$scratch/answer" 2>"$scratch/error" | grep -v ' 0$' | tr '\n' ';' >"$scratch/folded"
 is "$(cat "$scratch/folded")" '0x1;0xa000 1;0x1;0xf000 1080;' 'are those of that time: 500 + 300 + 80 + 200, and 1'
-is "$(field 'r["flamegraph"]["total"]' <"$scratch/answer")" 1081 'all in all'
+is "$(of_json 'r["flamegraph"]["total"]' <"$scratch/answer")" 1081 'all in all'
 both 'a time series of allocations' SelectSeries profileTypeID=memory:alloc_space:bytes:space:bytes "${churned[@]}" step=10
-is "$(field '[(int(p["timestamp"]) // 1000 - '$at', int(p["value"])) for s in r["series"] for p in s["points"] if p["value"]]' <"$scratch/answer")" \
+is "$(of_json '[(int(p["timestamp"]) // 1000 - '$at', int(p["value"])) for s in r["series"] for p in s["points"] if p["value"]]' <"$scratch/answer")" \
 	'[(120, 700), (130, 381)]' 'has them when they were seen'
 both 'allocations of objects' SelectMergeStacktraces profileTypeID=memory:alloc_objects:count:space:bytes "${churned[@]}"
-is "$(field 'r["flamegraph"]["total"]' <"$scratch/answer")" 2 'of which the one that starts within has all of its own'
+is "$(of_json 'r["flamegraph"]["total"]' <"$scratch/answer")" 2 'of which the one that starts within has all of its own'
 
 # Limits.
 python3 - "$scratch/wide.heap" "$scratch/fleet.db" <<'P'
@@ -169,17 +159,17 @@ store.commit()
 P
 send wide 1 wide "$scratch/wide.heap" && wait_for 60 emptied
 both 'more boxes than there may be' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="wide"}' "start=$from" "end=$to" maxNodes=99999999999
-is "$(field 'sum(len(l["values"]) // 4 for l in r["flamegraph"]["levels"]) in range(60000, 65540), int(r["flamegraph"]["total"]), "other" in r["flamegraph"]["names"]' <"$scratch/answer")" \
+is "$(of_json 'sum(len(l["values"]) // 4 for l in r["flamegraph"]["levels"]) in range(60000, 65540), int(r["flamegraph"]["total"]), "other" in r["flamegraph"]["names"]' <"$scratch/answer")" \
 	"(True, $((70000 * 64)), True)" 'are summed up, whatever was asked for'
 crowd=("profileTypeID=$memory" 'labelSelector={service_name="crowd"}' start=1599999000000 end=1600001000000 step=100)
 like "$(ask json SelectSeries "${crowd[@]}" 'groupBy=[host]')" '400 {"code":"invalid_argument",*there are 10001 series*' 'more series than are compared'
 both 'the same instances as one' SelectSeries "${crowd[@]}"
-is "$(field '[max(p["value"] for p in s["points"]) for s in r["series"]]' <"$scratch/answer")" "[$((10001 * 4096)).0]" 'are a series'
+is "$(of_json '[max(p["value"] for p in s["points"]) for s in r["series"]]' <"$scratch/answer")" "[$((10001 * 4096)).0]" 'are a series'
 like "$(ask json SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to")" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades'
 like "$(ask json SelectSeries "profileTypeID=$memory" 'labelSelector={}' start=1000 "end=$to" step=1)" '400 {"code":"invalid_argument",*longer than 400 days*' 'decades in steps'
 
 # All panels of a dashboard ask at once.
-python3 - "$url" >"$scratch/panels" 2>&1 <<'P'
+python3 - "$page" >"$scratch/panels" 2>&1 <<'P'
 import collections, json, sys, threading, urllib.error, urllib.request
 answers, body = [], json.dumps({"profileTypeID": "memory:inuse_space:bytes:space:bytes", "labelSelector": "{}", "start": "1789000000000", "end": "1799000000000",
                                 "step": 3600, "groupBy": ["host"]}).encode()
@@ -201,25 +191,24 @@ like "$(ask json SelectMergeStacktraces profileTypeID=cpu)" '400 {"code":"invali
 for selector in '{' '{a}' '{a=b}' '{a="b"' '{a=~"("}' 'a' '{a="b" c="d"}' "{a=\"$(printf 'x%.0s' {1..600})\"}"; do
 	like "$(ask json LabelNames "matchers=[$selector]")" '400 {"code":"invalid_argument",*' "a selector that is none: ${selector:0:20}"
 done
-post() { curl -s -o "$scratch/body" -w '%{http_code}' "$@"; }
-types=$url/querier.v1.QuerierService/ProfileTypes
-is "$(post -H 'Content-Type: application/json' -d '{}' "$url/querier.v1.QuerierService/Nothing")" 404 'an unknown method'
-is "$(post -H 'Content-Type: application/json' -d 'nonsense' "$types")" 400 'no JSON'
-is "$(printf '\377\377\377' | post -H 'Content-Type: application/proto' --data-binary @- "$types")" 400 'no protobuf'
-is "$(post -d '{}' "$types")" 403 'a form, as a page of another site could send it'
-is "$(post -H 'Content-Type: application/json' -H 'Origin: http://evil.example' -d '{}' "$types")" 403 'a page of another site'
-is "$(post -H 'Content-Type: application/json' -H 'Host: evil.example' -d '{}' "$types")" 403 'another name'
+types=$page/querier.v1.QuerierService/ProfileTypes
+is "$(status -H 'Content-Type: application/json' -d '{}' "$page/querier.v1.QuerierService/Nothing")" 404 'an unknown method'
+is "$(status -H 'Content-Type: application/json' -d 'nonsense' "$types")" 400 'no JSON'
+is "$(printf '\377\377\377' | status -H 'Content-Type: application/proto' --data-binary @- "$types")" 400 'no protobuf'
+is "$(status -d '{}' "$types")" 403 'a form, as a page of another site could send it'
+is "$(status -H 'Content-Type: application/json' -H 'Origin: http://evil.example' -d '{}' "$types")" 403 'a page of another site'
+is "$(status -H 'Content-Type: application/json' -H 'Host: evil.example' -d '{}' "$types")" 403 'another name'
 head -c 70000 /dev/zero | tr '\0' ' ' >"$scratch/large"
-is "$(post -H 'Content-Type: application/json' --data-binary "@$scratch/large" "$types")" 413 'more than a question takes'
+is "$(status -H 'Content-Type: application/json' --data-binary "@$scratch/large" "$types")" 413 'more than a question takes'
 
 # Who may send a dump may not read files of the machine that shows it.
 python3 tests/e2e/make-sourced.py "$scratch/sourced" /etc/passwd "$PWD/tests/e2e/lib.sh" tests/e2e/lib.sh
 send evil 1 sourced "$scratch/sourced" || broken 'a snapshot was not accepted'
 wait_for 60 emptied
-sourced() { get processes | field '[p["process"] for p in r["processes"] if p["host"] == "evil" and p["dumps"]][0]' 2>/dev/null; }
+sourced() { get processes | of_json '[p["process"] for p in r["processes"] if p["host"] == "evil" and p["dumps"]][0]' 2>/dev/null; }
 wait_for 60 sourced >"$scratch/out"
 for function in at0 at1 at2; do
-	is "$(get "source?process=$(sourced)&function=$function" | field '[(p["found"], "code" in p["lines"][0]) for p in r["routines"]]')" '[(False, False)]' \
+	is "$(get "source?process=$(sourced)&function=$function" | of_json '[(p["found"], "code" in p["lines"][0]) for p in r["routines"]]')" '[(False, False)]' \
 		"a stored dump does not have a file of this machine shown: $function"
 done
 
@@ -227,17 +216,17 @@ done
 last=$(ls -v "$scratch"/new1/*.heap | tail -n 1)
 for label in "x'; DROP TABLE samples; --" 'back\slash\' '"quoted"' "') OR 1=1 --" $'line\nend'; do
 	curl -s -G -o "$scratch/answer" --data-urlencode "service=$label" --data-urlencode "version=$label" --data-urlencode "host=$label" \
-		--data-urlencode "$label=$label" -X POST "$collector/v1/snapshots" -H 'Content-Type: application/octet-stream' >"$scratch/out"
+		--data-urlencode "$label=$label" -X POST "$url/v1/snapshots" -H 'Content-Type: application/octet-stream' >"$scratch/out"
 	coded=$(python3 -c 'import sys, urllib.parse; print(urllib.parse.quote(sys.argv[1]))' "$label")
-	curl -s -o "$scratch/answer" --data-binary "@$last" "$collector/v1/snapshots?service=$coded&version=$coded&host=$coded&evil=$coded"
+	curl -s -o "$scratch/answer" --data-binary "@$last" "$url/v1/snapshots?service=$coded&version=$coded&host=$coded&evil=$coded"
 	wait_for 30 emptied
 	is "$("$cairn" fleet services --store "$store" --service "$label" --version "$label" --instance "$label" --label "evil=$label" --from 1789000000 --json \
 		| python3 -c 'import json, sys; print(json.load(sys.stdin)["services"][0]["service"] == sys.argv[1])' "$label")" True "a hostile text is found as it is, and nothing else: ${label:0:12}"
 done
-curl -s -o "$scratch/answer" --data-binary "@$last" "$collector/v1/snapshots?service=nul%00byte&version=%00&host=%00&evil=%00%27"
+curl -s -o "$scratch/answer" --data-binary "@$last" "$url/v1/snapshots?service=nul%00byte&version=%00&host=%00&evil=%00%27"
 wait_for 30 emptied
 holds 'a NUL byte harms nothing' "$cairn" fleet services --store "$store" --from 1789000000 -n 0
-is "$("$cairn" fleet services --store "$store" --service api --from 1789000000 --json | field 'sum(s["snapshots"] for s in r["services"])')" 60 'what was there is there'
+is "$("$cairn" fleet services --store "$store" --service api --from 1789000000 --json | of_json 'sum(s["snapshots"] for s in r["services"])')" 60 'what was there is there'
 kill "$server"; wait "$server" 2>/dev/null
 ok $? 'the server ends by SIGTERM without an error'
 
@@ -260,38 +249,38 @@ store.commit()
 P
 }
 fill 1 300
-port=$(free_port) url=http://127.0.0.1:$port
+port=$(free_port) page=http://127.0.0.1:$port
 "$cairn" serve --store "$store" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 hosts='sorted(int(p["host"][1:]) for p in r["processes"] if p["host"])'
-counted() { [ "$(get processes | field 'r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
+counted() { [ "$(get processes | of_json 'r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
 wait_for 60 counted 108
-is "$(get processes | field "$hosts == list(range(109, 301)), r['unlisted_instances'], r['unlisted_services']")" '(True, 108, 0)' 'of 300 instances, the 192 nearest to their limits are listed, and how many more there are'
-key=$(get processes | field '[p["process"] for p in r["processes"] if p["host"] == "h300"][0]')
+is "$(get processes | of_json "$hosts == list(range(109, 301)), r['unlisted_instances'], r['unlisted_services']")" '(True, 108, 0)' 'of 300 instances, the 192 nearest to their limits are listed, and how many more there are'
+key=$(get processes | of_json '[p["process"] for p in r["processes"] if p["host"] == "h300"][0]')
 python3 -c 'import sqlite3, sys; s = sqlite3.connect(sys.argv[1]); [s.execute(f"DELETE FROM {t} WHERE instance <= 300") for t in ("processes", "samples", "snapshots")]; s.commit()' "$scratch/many.db"
 fill 1001 100
-shown() { [ "$(get processes | field 'len(r["processes"]), r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
+shown() { [ "$(get processes | of_json 'len(r["processes"]), r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
 wait_for 60 shown '(101, 0)'
-is "$(get processes | field "$hosts == list(range(1001, 1101)), len(r['processes'])")" '(True, 101)' 'others in their place are listed, and those that are gone are not'
-is "$(curl -s -o "$scratch/answer" -w '%{http_code}' "$url/api/tree?process=$key")" 404 'nor found'
+is "$(get processes | of_json "$hosts == list(range(1001, 1101)), len(r['processes'])")" '(True, 101)' 'others in their place are listed, and those that are gone are not'
+is "$(curl -s -o "$scratch/answer" -w '%{http_code}' "$page/api/tree?process=$key")" 404 'nor found'
 fill 2001 200
 wait_for 60 counted 108
-is "$(get processes | field "$hosts == list(range(2009, 2201))")" True 'and those that come nearer to their limits push the others out'
+is "$(get processes | of_json "$hosts == list(range(2009, 2201))")" True 'and those that come nearer to their limits push the others out'
 kill "$server"; wait "$server" 2>/dev/null
 ok $? 'and it ends without an error'
 
 # What is kept of a store: the last day, and of more than fits in the memory, which all share, every other one of the older half.
 store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "sqlite:$scratch/days.db"
-port=$(free_port) url=http://127.0.0.1:$port
+port=$(free_port) page=http://127.0.0.1:$port
 "$cairn" serve --store "$store" --keep 1000d --keep-memory 64K --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 of_api='[p["dumps"] for p in r["processes"] if p["program"].startswith("api ")]'
-thinned() { [ "$(get processes | field "len($of_api) == 5 and all(0 < n < 12 for n in $of_api)" 2>/dev/null)" = True ]; }
+thinned() { [ "$(get processes | of_json "len($of_api) == 5 and all(0 < n < 12 for n in $of_api)" 2>/dev/null)" = True ]; }
 wait_for 60 thinned
-is "$(get processes | field "len($of_api), all(0 < n < 12 for n in $of_api)")" '(5, True)' '64 KiB are shared by all instances, each of which would have room for its dumps in it'
+is "$(get processes | of_json "len($of_api), all(0 < n < 12 for n in $of_api)")" '(5, True)' '64 KiB are shared by all instances, each of which would have room for its dumps in it'
 kill "$server"; wait "$server" 2>/dev/null
 "$cairn" serve --store "sqlite:$scratch/days.db" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
@@ -311,8 +300,8 @@ P
 }
 now=$(date +%s)
 hours() { # of the dumps that are shown, before now
-	get "series?process=$(get processes | field '[p["process"] for p in r["processes"] if p["host"] == "h"][0]')" |
-		field "[round(($now - p['id'] / 1000) / 3600, 1) for p in r['points']]"
+	get "series?process=$(get processes | of_json '[p["process"] for p in r["processes"] if p["host"] == "h"][0]')" |
+		of_json "[round(($now - p['id'] / 1000) / 3600, 1) for p in r['points']]"
 }
 hours_are() { [ "$(hours)" = "$1" ]; }
 for before in 23 22 1; do put $((now - 3600 * before)); done
@@ -335,7 +324,7 @@ class Store(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Store).serve_forever()
 P
-hanging=$(free_port) port=$(free_port) url=http://127.0.0.1:$port
+hanging=$(free_port) port=$(free_port) page=http://127.0.0.1:$port
 version=$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 1").fetchone()[0])' "$scratch/fleet.db")
 python3 "$scratch/hanging.py" "$hanging" "$scratch/hanging" "$version" >"$scratch/hanging.log" 2>&1 &
 children+=($!)
@@ -344,10 +333,10 @@ wait_for 20 listens "$hanging"
 "$cairn" serve --store "clickhouse://127.0.0.1:$hanging/cairn" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
-wait_for 20 curl -sf "$url/" -o "$scratch/page"
+wait_for 20 curl -sf "$page/" -o "$scratch/page"
 asked() { [ "$(grep -c SELECT "$scratch/hanging")" = "$1" ]; }
 wait_for 20 asked 1 || broken 'the store is not asked for the page'
-curl -s -o "$scratch/answer" -H 'Content-Type: application/json' -d '{}' "$url/querier.v1.QuerierService/ProfileTypes" &
+curl -s -o "$scratch/answer" -H 'Content-Type: application/json' -d '{}' "$page/querier.v1.QuerierService/ProfileTypes" &
 client=$!
 wait_for 20 asked 2 || broken 'the store is not asked for the client'
 kill "$client"; wait "$client" 2>/dev/null

@@ -2,8 +2,9 @@
 # The views of a store that are shaped like Coroot's tables, in SQLite.
 . tests/e2e/lib.sh
 need curl python3 gcc
+. tests/e2e/collector.sh
 . tests/e2e/views.sh
-store=sqlite:$scratch/fleet.db cluster=() folded=Stack
+cluster=() folded=Stack
 sql() { python3 -c 'import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as database:
     for row in database.execute(sys.argv[2]): print("\t".join(map(str, row)))' "$scratch/fleet.db" "$1"; }

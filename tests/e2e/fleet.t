@@ -2,31 +2,12 @@
 # A fleet in SQLite: two releases on six instances, a collector that is killed, senders that may not, and a real process that is pushed.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/collector.sh
 need curl python3 redis-server gcc
-store=sqlite:$scratch/fleet.db
-field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 fleet() { "$cairn" fleet "$@" --store "$store" --from 1789000000; }
-
-# collect [OPTION...]: starts a collector; sets collector and url
-collect() {
-	local port
-	port=$(free_port)
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" "$@" >"$scratch/collect.log" 2>&1 &
-	collector=$! url=http://127.0.0.1:$port
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health" "${authorization[@]}"
-}
-authorization=()
-metric() { curl -s "${authorization[@]}" "$url/metrics" | awk -v name="cairn_collect_$1" '$1 == name { print $2 }'; }
-emptied() { [ "$(metric spool_files)" = 0 ]; }
 # send HOST VERSION FILE...: each file as a snapshot of service api
 send() {
-	local host=$1 version=$2 file
-	shift 2
-	for file; do
-		curl -s -o "$scratch/answer" -w '%{http_code}\n' "${authorization[@]}" --data-binary "@$file" \
-			"$url/v1/snapshots?service=api&version=$version&host=$host&zone=a" | grep -qx 202 || return 1
-	done
+	post_all "service=api&version=$2&host=$1&zone=a" "${@:3}"
 }
 
 : >"$scratch/bare.db"
@@ -53,29 +34,29 @@ for i in 1 2 3; do
 done
 wait_for 60 emptied
 is "$(metric stored_total)" 144 'every snapshot is in the store'
-is "$(fleet services --json | field '[(s["service"], s["version"], s["instances"], s["snapshots"]) for s in r["services"]]')" \
+is "$(fleet services --json | of_json '[(s["service"], s["version"], s["instances"], s["snapshots"]) for s in r["services"]]')" \
 	"[('api', '1', 3, 72), ('api', '2', 3, 72)]" 'services, releases and instances'
 
 fleet leaks --service api --json >"$scratch/leaks.json"
 growing='[x for x in r["rows"] if x["verdict"] == "growing"]'
-is "$(field "[(x['name'], x['instances'], x['of'], x['version'], x['new_in_version']) for x in $growing]" <"$scratch/leaks.json")" \
+is "$(of_json "[(x['name'], x['instances'], x['of'], x['version'], x['new_in_version']) for x in $growing]" <"$scratch/leaks.json")" \
 	"[('0x1000', 3, 3, '2', True)]" 'what leaks, on how many instances, and since which release'
-is "$(field "27e6 < $growing[0]['bytes_per_hour'] < 45e6 and $growing[0]['confidence'] > 0.99" <"$scratch/leaks.json")" True 'its rate, of one instance, and how sure'
+is "$(of_json "27e6 < $growing[0]['bytes_per_hour'] < 45e6 and $growing[0]['confidence'] > 0.99" <"$scratch/leaks.json")" True 'its rate, of one instance, and how sure'
 like "$(fleet leaks --service api)" '0x1000 grows by 3?.? MiB an hour on each of 3 of 3 instances, new in release 2*' 'the same in a sentence'
-is "$(fleet leaks --service api --version 1 --json | field "len($growing)")" 0 'nothing grows in the older release'
-is "$(fleet leaks --service api --instance new-2 --json | field "$growing[0]['instances']")" 1 'one instance alone'
-is "$(fleet leaks --service api --label zone=a --json | field 'r["instances"]')" 6 'by label'
-like "$(fleet leaks --service api --label zone=b 2>&1)" '*nothing like that*' 'a label that nobody has'
+is "$(fleet leaks --service api --version 1 --json | of_json "len($growing)")" 0 'nothing grows in the older release'
+is "$(fleet leaks --service api --instance new-2 --json | of_json "$growing[0]['instances']")" 1 'one instance alone'
+is "$(fleet leaks --service api --label zone=a --json | of_json 'r["instances"]')" 6 'by label'
+like "$(fleet leaks --service api --label zone=b 2>&1)" '*no process in the store matches*' 'a label that nobody has'
 
 last=$(ls -v "$scratch"/new1/*.heap | tail -n 1)
 at=$(sed -n 's/^# cairn time //p' "$last")
-total=$("$cairn" top --json "$last" 2>"$scratch/notes" | field 'round(r["total"])')
-is "$("$cairn" fleet top --store "$store" --service api --instance new-1 --from "$at" --json 2>"$scratch/notes" | field 'round(r["total"])')" "$total" 'one snapshot of one instance is what its dump was'
+total=$("$cairn" top --json "$last" 2>"$scratch/notes" | of_json 'round(r["total"])')
+is "$("$cairn" fleet top --store "$store" --service api --instance new-1 --from "$at" --json 2>"$scratch/notes" | of_json 'round(r["total"])')" "$total" 'one snapshot of one instance is what its dump was'
 sum=0
 for i in 1 2 3; do
-	sum=$((sum + $("$cairn" top --json "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" 2>"$scratch/notes" | field 'round(r["total"])')))
+	sum=$((sum + $("$cairn" top --json "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" 2>"$scratch/notes" | of_json 'round(r["total"])')))
 done
-is "$("$cairn" fleet top --store "$store" --version 2 --from "$at" --json 2>"$scratch/notes" | field "abs(r['total'] - $sum) < 4")" True 'of several instances, their sum'
+is "$("$cairn" fleet top --store "$store" --version 2 --from "$at" --json 2>"$scratch/notes" | of_json "abs(r['total'] - $sum) < 4")" True 'of several instances, their sum'
 like "$(fleet diff --version 1..2 -n 3 2>"$scratch/notes")" '*release 2 against one of 1; 3 and 3 instances, whatever their load*0x1000*' 'two releases compared'
 
 # Two releases with a known truth: f holds 10, 12, 14 MiB before and 20, 24, 28 after; what allocates twice as fast has twice as much to do.
@@ -88,24 +69,21 @@ for i in 0 1 2; do
 			printf '# cairn trailer 1\n# cairn time %d.000000000\n# cairn pid %d\n# cairn start 1790000000.000000000\n# cairn end\n' \
 				$((1790000060 + 60 * t)) $((100 * v + i))
 		done >"$scratch/pair" && csplit -s -z -f "$scratch/truth-$v-$i-" "$scratch/pair" '/^heap_v2/' '{*}'
-		for t in 0 1; do
-			curl -s -o "$scratch/answer" -w '%{http_code}\n' --data-binary "@$scratch/truth-$v-$i-0$t" \
-				"$url/v1/snapshots?service=truth&version=$v&host=t$i&rps=$(((i + 1) * v))" | grep -qx 202 || broken 'a snapshot was not accepted'
-		done
+		post_all "service=truth&version=$v&host=t$i&rps=$(((i + 1) * v))" "$scratch/truth-$v-$i-0"[01] || broken 'a snapshot was not accepted'
 	done
 done
 wait_for 60 emptied
 row='next((x["before"], x["after"], x["change"], x["low"], x["high"], x["noise"]) for x in r["rows"] if x["name"] == "0xf000")'
-is "$(fleet diff --service truth --version 1..2 --load none --json | field "[round(x / 2 ** 20, 3) for x in $row[:5]] + [$row[5]]")" \
+is "$(fleet diff --service truth --version 1..2 --load none --json | of_json "[round(x / 2 ** 20, 3) for x in $row[:5]] + [$row[5]]")" \
 	'[12.0, 24.0, 12.0, 3.689, 20.311, False]' 'means and interval of a difference are those that were worked out by hand'
-is "$(fleet diff --service truth --version 1..2 --load none --json | field '[(x["name"], x["change"], x["noise"]) for x in r["rows"] if x["name"] == "0xa000"]')" \
+is "$(fleet diff --service truth --version 1..2 --load none --json | of_json '[(x["name"], x["change"], x["noise"]) for x in r["rows"] if x["name"] == "0xa000"]')" \
 	"[('0xa000', 0, True)]" 'what is the same does not differ'
 # By load 1, 2, 3 and 2, 4, 6, whose mean is 3: before 30, 18, 14 and after 30, 18, 14.
 for load in allocations rps; do
-	is "$(fleet diff --service truth --version 1..2 --load $load --json | field "(r['load'], [round(x / 2 ** 20, 3) for x in $row[:3]])")" \
+	is "$(fleet diff --service truth --version 1..2 --load $load --json | of_json "(r['load'], [round(x / 2 ** 20, 3) for x in $row[:3]])")" \
 		"('$load', [20.667, 20.667, 0.0])" "divided by the load, by $load, there is no difference"
 done
-is "$(fleet diff --service truth --version 1..2 --json | field 'r["load"]')" allocations 'which is what is done unless it cannot be'
+is "$(fleet diff --service truth --version 1..2 --json | of_json 'r["load"]')" allocations 'which is what is done unless it cannot be'
 like "$(fleet diff --service truth --version 1..2 --load zone 2>&1)" "*t?:?0? has no number in the label 'zone'*" 'a label that is no load'
 like "$(fleet diff --service truth --version 1..9 2>&1)" '*no instance of release 9*' 'a release that is not there'
 fleet collapsed --version 2 >"$scratch/folded" 2>"$scratch/notes"
@@ -118,17 +96,17 @@ is $? 2 'a question that is misspelt'
 
 # Over time, and what the resident memory is.
 fleet timeline --service api --json >"$scratch/timeline.json" 2>"$scratch/notes"
-is "$(field '(len(r["dumps"]), r["dumps"][0]["file"], {d["run"] for d in r["dumps"]}, len({d["time"] for d in r["dumps"]}))' <"$scratch/timeline.json")" \
+is "$(of_json '(len(r["dumps"]), r["dumps"][0]["file"], {d["run"] for d in r["dumps"]}, len({d["time"] for d in r["dumps"]}))' <"$scratch/timeline.json")" \
 	"(24, '6 instances', {0}, 24)" 'a timeline of all instances together'
-is "$(field "abs(sum(l['values'][-1] for l in r['layers']) - r['total']['values'][-1]) < 20" <"$scratch/timeline.json")" True 'whose layers add up'
+is "$(of_json "abs(sum(l['values'][-1] for l in r['layers']) - r['total']['values'][-1]) < 20" <"$scratch/timeline.json")" True 'whose layers add up'
 sum=0
 for i in 1 2 3; do
 	for file in "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" "$(ls -v "$scratch/old$i"/*.heap | tail -n 1)"; do
-		sum=$((sum + $("$cairn" top --json "$file" 2>"$scratch/notes" | field 'round(r["total"])')))
+		sum=$((sum + $("$cairn" top --json "$file" 2>"$scratch/notes" | of_json 'round(r["total"])')))
 	done
 done
-is "$(field "abs(r['total']['values'][-1] - $sum) < 10" <"$scratch/timeline.json")" True 'and are the sum of the dumps of that instant'
-is "$(fleet timeline --version 2 --per-instance --json 2>"$scratch/notes" | field "[l['verdict'] for l in r['layers'] if l['name'].startswith('0x1000')]")" "['growing']" 'the leak is a layer that grows'
+is "$(of_json "abs(r['total']['values'][-1] - $sum) < 10" <"$scratch/timeline.json")" True 'and are the sum of the dumps of that instant'
+is "$(fleet timeline --version 2 --per-instance --json 2>"$scratch/notes" | of_json "[l['verdict'] for l in r['layers'] if l['name'].startswith('0x1000')]")" "['growing']" 'the leak is a layer that grows'
 fleet timeline --service api -o "$scratch/fleet-timeline.svg" 2>"$scratch/notes"
 fleet timeline --service api -o "$scratch/fleet-timeline.html" 2>"$scratch/notes"
 holds 'as a picture' grep -q '<svg' "$scratch/fleet-timeline.svg"
@@ -137,35 +115,32 @@ is "$(fleet timeline --service api -n 3 | awk 'NR > 1 { print $3 }' | tr '\n' ' 
 is "$(fleet timeline --service api --instance new-1 | wc -l)" 25 'of one instance, its own snapshots'
 weight() { sed -n 's/^# cairn smaps.rss //p' "$(ls -v "$scratch/$1"/*.heap | tail -n 1)"; }
 resident=$(($(weight new1) + $(weight new2) + $(weight new3)))
-is "$(fleet bill --service api --json | field '[(b["version"], b["instances"], b["resident"], b["lines"]["live"] + b["lines"]["other"] == b["resident"]) for b in r["bills"]]')" \
+is "$(fleet bill --service api --json | of_json '[(b["version"], b["instances"], b["resident"], b["lines"]["live"] + b["lines"]["other"] == b["resident"]) for b in r["bills"]]')" \
 	"[('2', 3, $resident, True), ('1', 3, $(($(weight old1) + $(weight old2) + $(weight old3))), True)]" 'the bill of each release adds up to what is resident'
 like "$(fleet bill --version 2)" '*3 instances*resident*live objects*everything else*' 'the same in words'
-is "$("$cairn" leaks "$store?service=api&version=2&per=instance&from=1789000000" --json 2>"$scratch/notes" | field "[x['name'] for x in r['rows'] if x['verdict'] == 'growing']")" "['0x1000']" \
+is "$("$cairn" leaks "$store?service=api&version=2&per=instance&from=1789000000" --json 2>"$scratch/notes" | of_json "[x['name'] for x in r['rows'] if x['verdict'] == 'growing']")" "['0x1000']" \
 	'a store is a source of a command that looks at time'
 
 send new-1 2 "$scratch/new1"/*.heap
 wait_for 60 emptied
-is "$(fleet services --service api --json | field 'sum(s["snapshots"] for s in r["services"])')" 144 'what is sent twice counts once'
+is "$(fleet services --service api --json | of_json 'sum(s["snapshots"] for s in r["services"])')" 144 'what is sent twice counts once'
 
 # The collector is killed while it has work, and while its store is away.
 python3 tests/e2e/make-series.py "$scratch/more" healthy 9 24
 kill -STOP "$collector"
-kill -KILL "$collector"
-wait "$collector" 2>/dev/null
+stop -KILL
 mkdir "$scratch/away"; mv "$scratch"/fleet.db* "$scratch/away"
 mkdir "$scratch/fleet.db" # a store that cannot be opened
 collect
 holds 'snapshots are accepted while the store is away' send more-1 1 "$scratch/more"/*.heap
 is "$(metric spool_files)" 24 'and wait on disk'
-kill -KILL "$collector"
-wait "$collector" 2>/dev/null
+stop -KILL
 rmdir "$scratch/fleet.db"; mv "$scratch/away"/fleet.db* "$scratch"
 collect
 wait_for 60 emptied
-is "$(fleet services --service api --json | field 'sum(s["snapshots"] for s in r["services"])')" 168 'after a kill -9 and with the store back, nothing is lost'
+is "$(fleet services --service api --json | of_json 'sum(s["snapshots"] for s in r["services"])')" 168 'after a kill -9 and with the store back, nothing is lost'
 
 # Strangers.
-status() { curl -s -o "$scratch/answer" -w '%{http_code}' "$@"; }
 is "$(status -d nonsense "$url/v1/snapshots")" 400 'no profile'
 is "$(status "$url/v1/snapshots")" 405 'not by GET'
 is "$(status "$url/nothing")" 404 'no such page'
@@ -184,13 +159,13 @@ is "$(status --data-binary "@$scratch/modules.heap" "$url/v1/snapshots?service=m
 wait_for 60 emptied
 is "$(metric rejected_total)" 2 'is dropped, too'
 like "$(cat "$scratch/collect.log")" '*it has 9[0-9][0-9][0-9] modules, and a process has at most 8192*' 'with the reason'
-is "$(fleet services --json | field "[s['version'] for s in r['services'] if s['instances'] == 1 and s['service'] == 'api']")" "[\"');\"]" 'a hostile label stays text'
-kill "$collector"; wait "$collector" 2>/dev/null
+is "$(fleet services --json | of_json "[s['version'] for s in r['services'] if s['instances'] == 1 and s['service'] == 'api']")" "[\"');\"]" 'a hostile label stays text'
+stop
 ok $? 'the collector ends by SIGTERM without an error'
 
 collect --spool-bytes 1K
 is "$(status --data-binary "@$last" "$url/v1/snapshots?service=api")" 503 'a full spool'
-kill "$collector"; wait "$collector" 2>/dev/null
+stop
 
 printf '# senders\nsecret-one tenant-a\nsecret-two tenant-b\n' >"$scratch/tokens"
 authorization=(-H 'Authorization: Bearer secret-one')
@@ -200,9 +175,9 @@ is "$(status -H 'Authorization: Bearer secret-on' "$url/metrics")" 401 'nor with
 is "$(status -H 'Authorization: BEARER secret-one' "$url/metrics")" 200 'the scheme is accepted in any case'
 send only-a 1 "$last"
 wait_for 60 emptied
-is "$(fleet services --tenant tenant-a --json | field 'sum(s["instances"] for s in r["services"])')" 1 'a tenant sees its own'
-like "$(fleet services --tenant tenant-b 2>&1)" '*nothing of this tenant*' 'and another does not'
-kill "$collector"; wait "$collector" 2>/dev/null
+is "$(fleet services --tenant tenant-a --json | of_json 'sum(s["instances"] for s in r["services"])')" 1 'a tenant sees its own'
+like "$(fleet services --tenant tenant-b 2>&1)" '*no snapshot of this tenant*' 'and another does not'
+stop
 like "$("$cairn" collect --store "$store" --listen 0.0.0.0:4920 --spool "$scratch/spool" 2>&1)" '*loopback*token*' 'without tokens, on loopback only'
 authorization=()
 
@@ -215,15 +190,13 @@ watcher=$!
 children+=("$watcher")
 complained() { grep -q 'not pushed for now' "$scratch/watch.log"; }
 wait_for 30 complained
-"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-collector=$! url=http://127.0.0.1:$port
-children+=("$collector")
-pushed() { [ "$("$cairn" fleet services --store "$store" --service kv --json 2>/dev/null | field 'r["services"][0]["snapshots"]' 2>/dev/null)" -ge 3 ]; }
+at_port=$port launch_collector
+pushed() { [ "$("$cairn" fleet services --store "$store" --service kv --json 2>/dev/null | of_json 'r["services"][0]["snapshots"]' 2>/dev/null)" -ge 3 ]; }
 wait_for 60 pushed
 ok $? 'dumps that waited are pushed once the collector is there'
 holds 'which is told' wait_for 10 grep -q 'takes dumps again' "$scratch/watch.log"
 build=$(readelf -n "$(readlink -f "$(command -v redis-server)")" | sed -n 's/.*Build ID: //p')
-is "$("$cairn" fleet services --store "$store" --service kv --json | field 'r["services"][0]["version"]')" "$build" 'without a version, it is the build-id'
+is "$("$cairn" fleet services --store "$store" --service kv --json | of_json 'r["services"][0]["version"]')" "$build" 'without a version, it is the build-id'
 like "$("$cairn" fleet top --store "$store" --service kv -n 3 2>"$scratch/notes")" '*malloc*' 'its functions have names'
 kill "$watcher"; wait "$watcher" 2>/dev/null
 
@@ -231,15 +204,15 @@ kill "$watcher"; wait "$watcher" 2>/dev/null
 "$cairn" dump -q -o "$scratch/billed.heap" "$pid_pushed" >"$scratch/out" 2>&1
 curl -s -o "$scratch/answer" --data-binary "@$scratch/billed.heap" "$url/v1/snapshots?service=billed&version=1&host=one"
 wait_for 60 emptied
-bill=$("$cairn" rss --json "$scratch/billed.heap" 2>"$scratch/notes" | field '{l["key"]: l["bytes"] for l in r["lines"] if l["bytes"]}')
-is "$("$cairn" fleet bill --store "$store" --service billed --json | field '[({k: v for k, v in b["lines"].items() if v} == '"$bill"', len(b["lines"]) > 6, sum(b["lines"].values()) == b["resident"]) for b in r["bills"]]')" \
+bill=$("$cairn" rss --json "$scratch/billed.heap" 2>"$scratch/notes" | of_json '{l["key"]: l["bytes"] for l in r["lines"] if l["bytes"]}')
+is "$("$cairn" fleet bill --store "$store" --service billed --json | of_json '[({k: v for k, v in b["lines"].items() if v} == '"$bill"', len(b["lines"]) > 6, sum(b["lines"].values()) == b["resident"]) for b in r["bills"]]')" \
 	'[(True, True, True)]' 'the bill of a service is that of its dump, line by line'
 like "$("$cairn" fleet bill --store "$store" --service billed)" '*live objects*allocator metadata*code and mapped files*' 'the same in words'
 sed "s/^# cairn time .*/# cairn time $(date +%s).000000000/" "$last" >"$scratch/sized.heap"
 curl -s -o "$scratch/answer" --data-binary "@$scratch/sized.heap" "$url/v1/snapshots?service=billed&version=1&host=two"
 curl -s -o "$scratch/answer" --data-binary "@$last" "$url/v1/snapshots?service=billed&version=1&host=gone"
 wait_for 60 emptied
-is "$("$cairn" fleet bill --store "$store" --service billed --from 1789000000 --json | field "[(b['instances'], sum(b['lines'].values()) == b['resident'], b['lines']['other'] > 0) for b in r['bills']]")" '[(2, True, True)]' \
+is "$("$cairn" fleet bill --store "$store" --service billed --from 1789000000 --json | of_json "[(b['instances'], sum(b['lines'].values()) == b['resident'], b['lines']['other'] > 0) for b in r['bills']]")" '[(2, True, True)]' \
 	'beside one of which only the size is known, they add up, and one that was last seen long ago is not billed'
 
 # One replica of 100,000 bytes that is replaced every eleven minutes, with a word at its end and without: six processes, of which one is there at a time.
@@ -257,14 +230,14 @@ P
 python3 "$scratch/replaced.py" "$url"
 wait_for 60 emptied
 for service in said silent; do
-	total=$(fleet top --service $service --json 2>"$scratch/notes" | field 'round(r["total"])')
+	total=$(fleet top --service $service --json 2>"$scratch/notes" | of_json 'round(r["total"])')
 	is "$((total >= 99000 && total <= 101000))" 1 "a replica that is replaced ($service) counts once: $total bytes"
-	total=$(fleet top --service $service --per-instance --json 2>"$scratch/notes" | field 'round(r["total"])')
+	total=$(fleet top --service $service --per-instance --json 2>"$scratch/notes" | of_json 'round(r["total"])')
 	is "$((total >= 99000 && total <= 101000))" 1 "and so much is the mean of its instances: $total bytes"
-	is "$(fleet services --service $service --json | field '[(s["instances"], s["live"]) for s in r["services"]]')" '[(6, 100000)]' \
+	is "$(fleet services --service $service --json | of_json '[(s["instances"], s["live"]) for s in r["services"]]')" '[(6, 100000)]' \
 		'services: six instances, and the live memory of the one that is there'
 done
-is "$(fleet kills --service said --json | field '[(k["pid"], k["time"]) for k in r["kills"]]')" \
+is "$(fleet kills --service said --json | of_json '[(k["pid"], k["time"]) for k in r["kills"]]')" \
 	'[(5, 1790003300), (4, 1790002640), (3, 1790001980), (2, 1790001320), (1, 1790000660)]' 'those that have ended'
 like "$(fleet kills --service said)" '5 of 6 processes have ended*' 'of so many'
 
@@ -274,6 +247,26 @@ for file in "$scratch"/empty/*.heap; do curl -s "${authorization[@]}" --data-bin
 wait_for 60 emptied
 fleet leaks --service blind >"$scratch/out" 2>&1
 like "$? $(cat "$scratch/out")" '1 cairn: no instance has samples in that time: *' 'instances without samples are not called steady'
+
+# A line whose mean size is none of jemalloc's classes is of several sizes, in a store as in a dump.
+cat >"$scratch/sizes.heap" <<'D'
+heap_v2/524288
+  t*: 15: 15000000 [0: 0]
+@ 0x1001
+  t*: 15: 15000000 [0: 0]
+
+MAPPED_LIBRARIES:
+# cairn trailer 1
+# cairn time 1790000000.000000000
+# cairn pid 7
+# cairn start 1789999999.000000000
+# cairn end
+D
+post_all 'service=sizes&version=1&host=h' "$scratch/sizes.heap"
+wait_for 60 emptied
+between='[round(r["rows"][0][x]) for x in ("flat", "flat_low", "flat_high")]'
+is "$(fleet top --service sizes --errors --json 2>"$scratch/notes" | of_json "$between")" \
+	"$("$cairn" top --errors --json "$scratch/sizes.heap" 2>"$scratch/notes" | of_json "$between")" 'a snapshot has the confidence intervals of its dump'
 
 # Neither loads all snapshots of the store.
 python3 - "$scratch/fleet.db" <<'P'
@@ -289,6 +282,6 @@ for question in services kills; do
 	kilobytes=$(peak "$cairn" fleet $question --store "$store")
 	is "$((kilobytes < 60000))" 1 "fleet $question over 400,000 snapshots takes $kilobytes KiB"
 done
-is "$(fleet services --service silent --json | field 'r["services"][0]["snapshots"]')" 400066 'which are counted'
-kill "$collector"; wait "$collector" 2>/dev/null
+is "$(fleet services --service silent --json | of_json 'r["services"][0]["snapshots"]')" 400066 'which are counted'
+stop
 done_testing

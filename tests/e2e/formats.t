@@ -13,6 +13,10 @@ for tool in gzip zstd xz; do
 	$tool -qc $dump >"$scratch/packed" 2>/dev/null
 	is "$(total "$scratch/packed")" "$want" "the same inside $tool, whatever the file is called"
 done
+(printf 'P*M\030\004\0\0\0some' && zstd -qc $dump && printf 'Z*M\030\0\0\0\0' && printf '\n' | zstd -qc) >"$scratch/packed"
+is "$(total "$scratch/packed")" "$want" 'the same among frames of zstd that hold no data'
+zstd -qc --ultra --long=31 <$dump >"$scratch/packed"
+is "$(total "$scratch/packed")" "$want" 'the same with the largest window that zstd has'
 is "$(total - <$dump)" "$want" 'the same from standard input'
 is "$(cat $dump | total -)" "$want" 'the same from a pipe'
 

@@ -2,17 +2,10 @@
 # Snapshots that a collector and a watcher send on to other systems, which stand in for themselves in receiver.py.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/collector.sh
 need curl python3 gcc redis-server readelf nm
-store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "$store"
-cat >"$scratch/app.c" <<'C'
-#include <stdlib.h>
-void *volatile held;
-__attribute__((noinline)) void first_function(void) { held = malloc(1000); held = malloc(1001); }
-__attribute__((noinline)) void second_function(void) { held = malloc(2000); held = malloc(2001); }
-int main(void) { first_function(); second_function(); }
-C
-gcc -g -O1 -Wl,--build-id=sha1 -o "$scratch/app" "$scratch/app.c" || broken 'gcc'
+make_app
 
 # receive: starts the receiver; sets receiver
 receive() {
@@ -21,25 +14,12 @@ receive() {
 	children+=("$receiver")
 	wait_for 20 bash -c ": </dev/tcp/127.0.0.1/$there"
 }
-# collect [OPTION...]: starts a collector; sets collector and url
-collect() {
-	local port
-	port=$(free_port)
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" "$@" >"$scratch/collect.log" 2>&1 &
-	collector=$! url=http://127.0.0.1:$port
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health" "${authorization[@]}"
-}
-authorization=()
-stop() { kill "${1:--TERM}" "$collector"; wait "$collector" 2>/dev/null; }
-# metric NAME KIND
-metric() { curl -s "${authorization[@]}" "$url/metrics" | awk -v name="cairn_collect_$1{receiver=\"$2\"," 'index($1, name) == 1 { print $2 }'; }
-emptied() { curl -s "${authorization[@]}" "$url/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
+# of_receiver KIND NAME: a metric
+of_receiver() { curl -s "${authorization[@]}" "$url/metrics" | awk -v name="cairn_collect_$2{receiver=\"$1\"," 'index($1, name) == 1 { print $2 }'; }
 # send FUNCTIONS TIME SCALE [PID [QUERY]]
 send() {
 	python3 tests/e2e/make-dump.py "$scratch/app" "$1" "$scratch/app" "$2" "$3" "${4:-77}" >"$scratch/dump" || broken 'make-dump.py'
-	curl -s -o "$scratch/answer" -w '%{http_code}\n' "${authorization[@]}" --data-binary "@$scratch/dump" "$url/v1/snapshots?${5:-service=api&version=7&host=h1&zone=a}" |
-		grep -qx 202 && wait_for 20 emptied
+	post_all "${5:-service=api&version=7&host=h1&zone=a}" "$scratch/dump" && wait_for 20 emptied
 }
 # got KIND EXPRESSION: over r, the list of what the receiver got, each as a dictionary
 got() { python3 -c 'import json, sys
@@ -104,14 +84,14 @@ send first_function 1790000180 5 78
 wait_for 20 all_have 4
 is "$(got pyroscope '(sum(r[3]["values"]["alloc_space"].values()), r[3]["labels"]["instance"])')" "(0, 'h1:78')" 'another process of the same service begins with none'
 is "$(got pyroscope 'len({x["id"] for x in r})')" 4 'each has a number of its own'
-is "$(metric forwarded_total pyroscope) $(metric forwarded_total otlp) $(metric forward_lost_total parca) $(metric forward_refused_total coroot)" '4 4 0 0' 'and is counted'
+is "$(of_receiver pyroscope forwarded_total) $(of_receiver otlp forwarded_total) $(of_receiver parca forward_lost_total) $(of_receiver coroot forward_refused_total)" '4 4 0 0' 'and is counted'
 stop
 
 # A receiver that refuses, one that is away, and more than can wait.
 echo 400 >"$scratch/status"
 collect --forward "pyroscope:$base"
 send first_function 1790000240 5 79
-refused() { [ "$(metric forward_refused_total pyroscope)" = 1 ]; }
+refused() { [ "$(of_receiver pyroscope forward_refused_total)" = 1 ]; }
 wait_for 20 refused
 ok $? 'what is refused is not sent again'
 like "$(cat "$scratch/collect.log")" '*not forwarded*pyroscope answers 400*not today*' 'with a note'
@@ -134,7 +114,7 @@ for i in range(300):
 P
 wait_for 60 emptied
 is "$("$cairn" fleet services --store "$store" --service many --from 1789000000 --json | python3 -c 'import json, sys; print(sum(s["snapshots"] for s in json.load(sys.stdin)["services"]))')" 300 'a receiver that is away keeps nothing from the store'
-is "$(($(metric forward_waiting pyroscope) <= 256 && $(metric forward_lost_total pyroscope) >= 43))" 1 'what waits for it is limited, and the rest is counted as lost'
+is "$(($(of_receiver pyroscope forward_waiting) <= 256 && $(of_receiver pyroscope forward_lost_total) >= 43))" 1 'what waits for it is limited, and the rest is counted as lost'
 is "$(grep -c 'too many snapshots wait' "$scratch/collect.log")" 1 'which is said once'
 receive
 wait_for 60 have pyroscope 261

@@ -39,6 +39,9 @@ is "$(script)" $'Usage: ./gen_flamegraph.sh <binary_path> <gprof_directory>\n1' 
 is "$(script ./nothing dumps)" $'Error: Binary file not found at ./nothing\n1' 'a program that is not there'
 is "$(script /bin/true nowhere)" $'Error: gprof directory not found at nowhere\n1' 'a folder that is not there'
 is "$(script /bin/true none)" $'Generating flamegraphs in none/flamegraphs\nNo .gprof files found in none\n0' 'a folder without such files'
+mkdir mixed && : >mixed/greptime-1.gprof && echo '<html>404</html>' >mixed/greptime-2.gprof && cp dumps/service-1.gprof mixed/greptime-3.gprof
+like "$(script /bin/true mixed)" $'*cairn: mixed/greptime-1.gprof: *\n*cairn: mixed/greptime-2.gprof: *\n*mixed/flamegraphs/greptime-3.svg\n*complete.\n1' 'files that are no dumps are named, and the rest is drawn'
+is "$(ls mixed/flamegraphs | paste -sd' ')" 'greptime-3.collapse greptime-3.svg index.html' 'alone'
 cd "$root" || exit 1
 
 mkdir "$scratch/odd" && cp tests/fixtures/small.heap "$scratch/odd/a<b>\"&.heap" && printf 'heap_v2/524288\nbroken' >"$scratch/odd/cut.heap"

@@ -111,6 +111,14 @@ assert {o for t, o in pairs if t in mine} == {t for t, o in pairs if t in mine} 
 P
 is "$(printf '0x%s\n' "$(nm leaky | awk '$3 == "load_page" { print $1 }')" 0x1 | ./jeprof --symbols leaky | tr '\n' ' ')" 'load_page ?? ' '--symbols without a map: addresses as linked'
 
+echo 'int in_library(void) { return 1; }' >library.c
+mkdir -p root/srv && ${CC:-cc} -shared -fPIC library.c -o root/srv/library.so
+offset=$(nm root/srv/library.so | awk '$3 == "in_library" { print $1 }')
+printf '%s\n' "7f0000000000-7f0000010000 r-xp 00000000 00:00 0 /srv/library.so" "0x7f000000${offset: -4}" >wanted
+is "$(./jeprof --symbols --lib_prefix="$PWD/root" leaky <wanted)" in_library '--symbols looks for libraries in --lib_prefix'
+is "$(printf '0x%s\n' "$offset" | ./jeprof --symbols --add_lib=root/srv/library.so leaky)" \
+	"$(printf '0x%s\n' "$offset" | jeprof --symbols --add_lib=root/srv/library.so leaky 2>/dev/null)" '--symbols takes --add_lib'
+
 # --raw works on local files, and what it writes needs no program.
 ./jeprof --raw leaky now.heap >raw 2>/dev/null
 is $? 0 '--raw on a local file, where stock jeprof gives up'

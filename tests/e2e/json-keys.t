@@ -72,24 +72,20 @@ shown 'cairn leaks --json' leaks --json --errors "$scratch/series"
 shown 'cairn timeline --json' timeline --json --errors "$scratch/series"
 
 # The fleet.
-store=sqlite:$scratch/fleet.db port=$(free_port)
+. tests/e2e/collector.sh
 "$cairn" store init -q "$store"
-"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-children+=($!)
-url=http://127.0.0.1:$port
-wait_for 20 curl -sf "$url/health"
+collect || broken 'no collector'
 sent=0
 for instance in 1 2; do
 	for release in healthy weighed; do
 		python3 tests/e2e/make-series.py "$scratch/$release$instance" $release $instance 24
 		for file in "$scratch/$release$instance"/*.heap "$last"; do
-			curl -s -o /dev/null --data-binary "@$file" "$url/v1/snapshots?service=api&version=$release&host=$release-$instance"
+			post_all "service=api&version=$release&host=$release-$instance" "$file" || broken 'a snapshot was not accepted'
 			sent=$((sent + 1))
 		done
 	done
 done
-stored() { [ "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_stored_total" { print $2 }')" = $sent ]; }
-wait_for 60 stored
+wait_for 60 stored $sent
 for question in services kills leaks 'diff --version healthy..weighed' bill timeline; do
 	title='cairn fleet ... --json'
 	[ "$question" != timeline ] || title='cairn timeline --json'

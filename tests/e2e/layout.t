@@ -30,8 +30,20 @@ P
 is "$gone" '' 'and names no file that is not there'
 # Phrases that a native writer would not use, in what people read.
 stilted='unless told|(is|are) told|is meant|asked wrongly|for want of|so many (bytes|frames|dumps)|tells of it|^(- )?Read are'
-read_by_people=(./*.md doc/*.md examples data)
+read_by_people=(./*.md doc/*.md doc/*.scd examples data include)
 is "$(grep -rnE "$stilted" "${read_by_people[@]}")" '' 'what people read is in plain English'
+# Prose is at most 140 columns wide; tables, code and tags are as long as they need to be.
+long=$(python3 - ./*.md doc/*.md doc/*.scd <<'P'
+import sys
+for name in sys.argv[1:]:
+    code = False
+    for number, line in enumerate(open(name, encoding="utf-8").read().split("\n"), 1):
+        code ^= line.startswith("```")
+        if len(line) > 140 and not code and not line.startswith(("|", "    ")) and not line.lstrip().startswith("alt="):
+            print(f"{name}:{number}")
+P
+)
+is "$long" '' 'prose has lines of at most 140 columns'
 like "$(sed -n '/^[^#]/{s/\. .*//p;q}' README.md)" '*heap profiler*' 'the first sentence of the README says what Cairn is'
 first=$(head -n 24 README.md)
 like "$first" '*doc/images/*make demo*make check*cairn run -- *cairn top *' 'its first screen has a picture, the two commands, and how to profile a service'

@@ -31,7 +31,12 @@ like "$("$cairn" leaks "$scratch/weighed.1")" *$'\n'"at this rate the machine's 
 python3 tests/e2e/make-series.py "$scratch/grouped.1" grouped 1
 leaks "$scratch/grouped.1"
 holds 'in a cgroup that sets one it is the cgroup' says 'D["limit_kind"] == "cgroup" and D["limit"] == 5 << 30'
-like "$("$cairn" leaks "$scratch/grouped.1")" *$'\n'"at this rate the cgroup's limit of 5.0 GiB is reached in "* 'and is called so'
+like "$("$cairn" leaks "$scratch/grouped.1")" *$'\n'"at this rate the control group's limit of 5.0 GiB is reached in "* 'and is called so'
+cp -r "$scratch/grouped.1" "$scratch/neighbour"
+sed -i 's/^# cairn group.usage .*/# cairn group.usage 5200000000\n# cairn group.cache 200000000/' "$scratch/neighbour"/*
+leaks "$scratch/neighbour"
+holds 'what its neighbours use counts towards it, and page cache does not' says 'abs(D["hours_to_limit"] - ((5 << 30) - 5e9) / D["bytes_per_hour"]) < 0.1'
+like "$("$cairn" leaks "$scratch/neighbour")" *$'\nthe processes of its control group use 4.7 GiB of that, this one '*$'\n'* 'and is said'
 leaks --limit 4G "$scratch/leak.1"
 holds 'or the limit is told' says 'abs(D["hours_to_limit"] - (2 ** 32 - D["total"]) / D["bytes_per_hour"]) < 0.1 and D["limit_kind"] == "option"'
 like "$("$cairn" leaks --limit 1M "$scratch/grouped.1")" *$'\n'"the --limit of 1.0 MiB is already reached"$'\n'* 'which comes first'
@@ -41,6 +46,7 @@ leaks --errors "$scratch/leak.2"
 holds '--errors: the true rate and the true size are inside' says 'R[0]["bytes_per_hour_low"] < 36e6 < R[0]["bytes_per_hour_high"] and R[0]["now_low"] < 338e6 < R[0]["now_high"] and D["total_low"] < D["total"] < D["total_high"]'
 leaks --objects "$scratch/leak.1"
 holds '--objects counts objects' says 'name(R[0]) == [0x1000] and abs(R[0]["bytes_per_hour"] - 36e6 / 4096) < 9e6 / 4096'
+holds 'which is said' says 'D["unit"] == "count" and D["type"] == "inuse_objects" and " objects an hour" in D["summary"]'
 leaks --focus 0x3000 "$scratch/leak.1"
 holds 'filters work' says 'len(R) == 1 and R[0]["verdict"] == "sawtooth"'
 like "$("$cairn" leaks --errors -n 1 "$scratch/leak.1" 2>/dev/null)" '*95 %*MiB to *growing*0x1000*' 'and as text'
@@ -49,6 +55,15 @@ touch -d '2026-01-01 12:00' "$scratch/at-once"/*
 like "$("$cairn" leaks "$scratch/at-once" 2>/dev/null)" '*nothing keeps growing*too close together*further apart*' 'dumps taken at once prove nothing, and it says so'
 [[ $("$cairn" leaks "$scratch/noise.1" 2>/dev/null) != *'too close together'* ]]
 ok $? 'those of hours do'
+
+# One buffer that grows by realloc: the number of its objects never changes.
+mkdir "$scratch/buffer"
+for i in {1..16}; do
+	printf 'heap_v2/524288\n  t*: 1: %d [0: 0]\n@ 0x1000 0x2000\n  t*: 1: %d [0: 0]\n\nMAPPED_LIBRARIES:\n' $((i << 24)) $((i << 24)) >"$scratch/buffer/svc.7.$i.heap"
+	touch -d "@$((1790000000 + 600 * i))" "$scratch/buffer/svc.7.$i.heap"
+done
+leaks "$scratch/buffer"
+holds 'one buffer that grows by realloc is growing, at its rate' says 'len(G) == 1 and abs(R[0]["bytes_per_hour"] / (6 << 24) - 1) < 0.05 and D["verdict"] == "growing"'
 
 # jemalloc dumps by bytes here, so bytes are the clock: how fast the machine was in between must not matter.
 space_out() { # space_out FOLDER: its dumps, as if each had come a minute after the one before
@@ -222,7 +237,7 @@ live=$!
 children+=($live)
 wait_for 10 "$cairn" status $live
 leaks $live
-like "$? $(cat "$scratch/said")" "1 cairn: $live is a process, which gives one dump*'cairn watch --folder DIR $live' collects them, then name DIR" 'or how to gather them'
+like "$? $(cat "$scratch/said")" "1 cairn: $live is a process, which gives one dump*'cairn watch --folder FOLDER $live' collects them, then name FOLDER" 'or how to gather them'
 leaks 4194999
 is "$? $(cat "$scratch/said")" "1 cairn: no process 4194999" 'one that is not there is all there is to say'
 

@@ -48,6 +48,9 @@ first=$pid
 end
 holds "after a SIGKILL the file is a source" compare "$file"
 holds "for other commands, too" "$cairn" flame -o "$scratch/left.svg" "$file"
+"$cairn" jeprof --raw "$scratch/host" "$file" >"$scratch/raw" 2>/dev/null
+is "$(grep -c '^--- symbol$\|^heap profile: ' "$scratch/raw")" 2 "jeprof --raw writes it as text"
+like "$("$cairn" jeprof --text "$scratch/raw" 2>/dev/null)" '*hold*' "that can be read without the program"
 pid_of() { "$cairn" top --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'; }
 is "$(pid_of "$file")" "$first" "it says of which process it is"
 cp "$scratch/truth" "$scratch/truth.first"

@@ -118,6 +118,9 @@ wait_for() {
 	done
 }
 
+# of_json EXPRESSION: in Python, over r, the JSON on standard input
+of_json() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+
 # on_terminal COMMAND...: what it shows there, without the terminal's line ends
 on_terminal() { python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'; }
 
@@ -139,6 +142,31 @@ demo_dumps() {
 	[ $# -ge 4 ] || broken 'the demo service leaves dumps'
 	cp "$3" before.heap && mv je.*.f.heap now.heap && rm -f je.*.heap
 }
+
+# steady_inside PROGRAM, steady_prefixed PROGRAM: tests/hosts/steady.c with jemalloc linked into it, as it is or with the prefix that Rust
+# gives its names
+steady_inside() {
+	${CC:-cc} -O2 -g -w "$root/tests/hosts/steady.c" -o "$1" "$(${CC:-cc} -print-file-name=libjemalloc_pic.a)" -lstdc++ -lm -pthread ||
+		broken 'a program with jemalloc inside links'
+}
+steady_prefixed() {
+	local archive
+	archive=$(${CC:-cc} -print-file-name=libjemalloc_pic.a)
+	nm -g --defined-only "$archive" 2>/dev/null | awk '$2 ~ /[TW]/ && $3 !~ /^(je_|_Z)/ {print $3, "_rjem_" $3}' | sort -u >"$scratch/renamed"
+	objcopy --redefine-syms="$scratch/renamed" "$archive" "$scratch/libprefixed.a" &&
+		${CC:-cc} -O2 -g -w -Dmalloc=_rjem_malloc -Dfree=_rjem_free "$root/tests/hosts/steady.c" -o "$1" "$scratch/libprefixed.a" -lstdc++ -lm -pthread ||
+		broken 'a program with a prefixed jemalloc links'
+}
+
+# earlier_dumps COUNT: as jemalloc wrote them in the current folder for an earlier run of a service; earlier_left: how many are left
+earlier_dumps() {
+	local number
+	for number in $(seq "$1"); do
+		printf 'heap_v2/524288\n  t*: 1: 600000 [0: 0]\n@ 0x1000 0x2000\n  t*: 1: 600000 [0: 0]\n\nMAPPED_LIBRARIES:\n1000-3000 r-xp 0 00:00 0 /bin/service\n' >"earlier.1.$number.i$number.heap"
+	done
+	touch -d '1 hour ago' earlier.1.*.heap
+}
+earlier_left() { ls | grep -c '^earlier\.1\.'; }
 
 done_testing() {
 	echo "1..$tap_count"

@@ -3,21 +3,7 @@
 import gzip
 import sys
 
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def block(field, data):
-    return varint(field << 3 | 2) + varint(len(data)) + data
+from wire import block, number, varint
 
 
 files = sys.argv[2:]

@@ -53,10 +53,11 @@ keys=$(sed -n 's/^\t\[CAIRN_KEY_[A-Z_]*\] = {"\([a-z_]*\)".*/\1/p' src/protocol/
 for key in $keys; do
 	grep -qE "(^|[ ,])$key(:|,|\$)" <<<"$terms" || missing+="$key "
 done
-for variable in $(grep -rhoE 'getenv\("(CAIRN|XDG_RUNTIME|RW)_[A-Z_]+' src | sed 's/.*"//' | sort -u); do
+for variable in $(grep -rhoE 'getenv\("[A-Z_]+' src | sed 's/.*"//' | grep -vxE 'HOME|PATH|LD_PRELOAD' | sort -u); do
 	grep -qw "$variable" <<<"$terms" || missing+="$variable "
 done
 is "$missing" '' "every key of the agent, and every variable, is in cairn(1)"
+is "$(plain "$pages/cairn.1" | sed -n '/^.SH COMMANDS/,/^.SH SOURCES/s/^cairn-\([a-z0-9]*\)(1)$/\1/p')" "$commands" 'cairn(1) lists the commands'
 double=$(for command in $commands; do "$cairn" "$command" --help | grep -E '^[a-z].*:$|^usage:.* $' | sort | uniq -d; "$cairn" "$command" --help | grep ' $'; done)
 is "$double" '' 'no help has a heading twice, or a blank at the end of a line'
 unsaid=$(for command in $commands; do "$cairn" "$command" --help | awk -v command="$command" '/^usage:.*SOURCE/ { asked = 1 } /^SOURCE is|Without a SOURCE/ { said = 1 } END { if (asked && !said) print command }'; done)

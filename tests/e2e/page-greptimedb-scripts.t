@@ -46,6 +46,29 @@ sleep 1 &
 timeout 200 ./dump.sh $! >/dev/null 2>&1
 is "$(($? != 124))" 1 'dump.sh ends with a process that has no agent, too'
 
+# GreptimeDB without Cairn: its memory is the process's, and the dump comes from its own port. Another process with an agent stands for that.
+port=$(free_port)
+LD_PRELOAD=$library MALLOC_CONF=prof:true CAIRN_CONF=listen:127.0.0.1:$port ./greptime >/dev/null 2>&1 &
+children+=($!)
+./greptime >/dev/null 2>&1 &
+plain=$!
+children+=("$plain")
+answers "localhost:$port/debug/prof/mem/status"
+mkdir alone && cd alone
+sed "s/localhost:4000/localhost:$port/" ../dump.sh >dump-here.sh
+sh dump-here.sh $plain >dump.log 2>dump.errors &
+watcher=$!
+children+=("$watcher")
+wait_for 60 three
+is "$?" 0 'dump.sh PID of a process without an agent: dumps as its memory grows, from the port'
+like "$(sed -n '3p' dump.log)" "* $plain * grow: *" 'it is the memory of that process'
+kill $plain
+wait $watcher
+is "$(grep -c "process $plain" dump.errors)" 1 'and it ends with it'
+cd ..
+"$cairn" watch --for 5s --file-name 'x-%t' "http://localhost:$port/nothing" 2>errors
+like "$(cat errors)" "*http://localhost:$port/nothing answers 404*" 'a page that is not there is named'
+
 # 3. and 4. Flame graphs. flamegraph.pl is optional on the page; here it is made as the page says, by a script that downloads nothing.
 says 'With 2-3 gprof files, run `gen_flamegraph.sh`'
 says 'run the `get_flamegraph_tool.sh` script'

@@ -94,4 +94,17 @@ holds 'the leak is in it' grep -q remember_session mem-prof.svg
 page 'jeprof <path_to_greptime_binary> --base <baseline_prof> <profile_data> --collapse | ./flamegraph.pl > output.svg'
 page_picture output.svg 'what changed'
 holds 'which is the leak' grep -q remember_session output.svg
+# The same routes in the service's own server: the example that the page of Cairn about GreptimeDB calls complete.
+build=${library%/*}
+${CC:-cc} -O2 -g -Wall -Wextra -Werror -I"$root/include" "$root/examples/embed/embed.c" -o embed "$library" -Wl,-rpath,"$build" -ljemalloc 2>"$scratch/log" || broken 'the example of a server compiles'
+own=$(free_port)
+MALLOC_CONF=prof:true,lg_prof_sample:12 ./embed "$own" &
+children+=($!)
+answers "localhost:$own/debug/prof/mem/status"
+is "$(curl -s -X POST "localhost:$own/debug/prof/mem/gdump" -d 'activate=true')" 'gdump activated' 'embedded: a form arrives with its content type and its body'
+is "$(curl -s -X POST "localhost:$own/debug/prof/mem/gdump" -d 'activate=false')" 'gdump deactivated' 'and so does the next'
+like "$(jeprof --text "http://localhost:$own/pprof/heap" 2>/dev/null)" '*Total: *main*' 'embedded: jeprof gets names'
+curl -s -X POST "localhost:$own/debug/prof/mem" >own.hprof
+curl -s -X POST --data-binary @own.hprof "localhost:$own/debug/prof/mem/symbol" >own.svg
+like "$(cat own.svg)" '*<svg*main*</svg>*' 'embedded: a dump that is sent comes back as a picture'
 done_testing

@@ -5,7 +5,8 @@
 need curl python3 cc nm
 . tests/e2e/page.sh
 follow 002
-build_service compute-node compactor
+build_service compute-node          # jemalloc as a library: Cairn's engine profiles it
+build_static_service compactor      # jemalloc inside, as in RisingWave's own programs: its profiler does, and writes the dumps
 cat >risedev <<'SCRIPT'
 #!/bin/sh
 cairn run -q -- ./compute-node & nodes=$!
@@ -15,8 +16,9 @@ wait
 SCRIPT
 chmod +x risedev
 
-# Step 1: deploy and run. A dump for every 4 GB allocated, named after the node, in the current folder.
+# Step 1: deploy and run. A dump for every 4 GB allocated, named after the node, in the current folder, where earlier dumps stay.
 export XDG_RUNTIME_DIR=$scratch
+earlier_dumps 150
 page_starts 'RISEDEV_ENABLE_HEAP_PROFILE=1 ./risedev d full'
 says 'every 4GB memory allocation'
 says 'compactor.266308.15.i15.heap'
@@ -24,7 +26,9 @@ says 'compute-node.266187.116.i116.heap'
 both() { ls compactor.*.2.i2.heap compute-node.*.2.i2.heap; }
 wait_for 100 both
 is "$?" 0 "$name: dumps appear in the current folder"
-is "$(ls ./*.heap | grep -cvE '^\./(compactor|compute-node)\.[0-9]+\.([0-9]+)\.i\2\.heap$')" 0 'named as on the page'
+is "$(ls ./*.heap | grep -cvE '^\./(compactor|compute-node|earlier)\.[0-9]+\.([0-9]+)\.i\2\.heap$')" 0 'named as on the page'
+is "$(earlier_left)" 150 'beside all the dumps that were there'
+rm -f earlier.*.heap
 kill "$pid"
 wait "$pid" 2>/dev/null
 latest=$(ls -v compute-node.*.heap | tail -n 1)

@@ -77,4 +77,28 @@ said=$(curl -s -X POST "localhost:$monitor/service/jemalloc/prof/dump")
 like "$said" "mallctl() returned error: *$dumps/nowhere does not exist*" 'where the folder of prof_prefix is missing, the answer names it'
 mkdir "$dumps/nowhere"
 is "$(curl -s -X POST "localhost:$monitor/service/jemalloc/prof/dump")" OK "and the page's answer helps: the folder is made"
+stop
+
+# The page's variable in a service without jemalloc, which Cairn's own engine profiles: it means the same.
+${CC:-cc} -O2 -g "$root/tests/hosts/steady.c" -o steady || broken 'the service builds'
+without_jemalloc() { # without_jemalloc true|false: with prof_active so
+	monitor=$(free_port)
+	rm -f ready
+	MALLOC_CONF=prof:true,prof_active:$1,lg_prof_sample:14,prof_prefix:$dumps/jeprof-SERVICE LD_PRELOAD=$library CAIRN_TOOL=$cairn \
+		CAIRN_CONF=listen:127.0.0.1:$monitor ./steady ready &
+	pid=$!
+	children+=("$pid")
+	wait_for 20 test -s ready && answers "localhost:$monitor/cairn/status"
+}
+active() { curl -s -X POST "localhost:$monitor/service/jemalloc/prof/stat" | grep ' prof.active:'; }
+without_jemalloc false
+is "$(active)" '  prof.active: false' 'without jemalloc: prof_active:false leaves it off'
+is "$(curl -s -X POST "localhost:$monitor/service/jemalloc/prof/enable") $(active)" 'OK   prof.active: true' 'until it is enabled'
+stop
+without_jemalloc true
+is "$(active)" '  prof.active: true' 'without jemalloc: prof_active:true is on from the start'
+is "$(curl -s -X POST "localhost:$monitor/service/jemalloc/prof/dump")" OK 'a dump'
+dump=$(ls "$dumps/jeprof-SERVICE.$pid".*.heap)
+like "$dump" "$dumps/jeprof-SERVICE.$pid.*.m*.heap" 'is where prof_prefix says'
+is "$(sed -n 's/^# cairn period //p' "$dump")" 16384 'and its period is that of lg_prof_sample'
 done_testing

@@ -77,7 +77,11 @@ page_pdf() {
 answers() { wait_for 20 curl -sf -o /dev/null "$1"; }
 
 # build_service PATH...: the demo service, which leaks, under the names of the page's programs; it runs for minutes
-build_service() {
-	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=1800 "$root/examples/leaky/leaky.c" -o "$scratch/service" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
+# build_static_service PATH...: the same with jemalloc inside the program, as in Rust programs
+build_service() { build_with '-ljemalloc' "$@"; }
+build_static_service() { build_with "$(${CC:-cc} -print-file-name=libjemalloc_pic.a) -lstdc++ -lm" "$@"; }
+build_with() {
+	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=1800 "$root/examples/leaky/leaky.c" -o "$scratch/service" $1 2>"$scratch/log" || broken 'no jemalloc to link with'
+	shift
 	for path; do mkdir -p "$(dirname "$path")" && cp "$scratch/service" "$path"; done
 }

@@ -4,6 +4,8 @@ Messages are encoded and decoded here by the field numbers and names of the publ
 KEY=[a,b] is a list, left.KEY=VALUE and right.KEY=VALUE are for Diff. `querier.py folded` turns a flame graph on stdin into folded text."""
 import json, struct, sys, urllib.request, urllib.error
 
+from wire import fields as fields_of, packed, signed, varint
+
 TEXT, TEXTS, INT, REAL, INTS = "text", "texts", "int", "real", "ints"
 PAIR = {1: ("name", TEXT), 2: ("value", TEXT)}
 LABELS = {1: ("labels", [PAIR])}
@@ -23,15 +25,6 @@ METHODS = {
 }
 
 
-def varint(n):
-    n &= 2**64 - 1
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
 def encode(values, fields):
     out = b""
     for number, (name, kind) in fields.items():
@@ -49,47 +42,26 @@ def encode(values, fields):
     return out
 
 
-def take(data, at):
-    shift = value = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value - (value >> 63 << 64), at
-
-
 def decode(data, fields):
-    out, at = {}, 0
-    while at < len(data):
-        tag, at = take(data, at)
-        name, kind = fields[tag >> 3]
-        if tag & 7 == 0:
-            assert kind == INT, name
-            out[name], at = take(data, at)
-        elif tag & 7 == 1:
-            assert kind == REAL, name
-            out[name] = struct.unpack_from("<d", data, at)[0]
-            at += 8
+    out = {}
+    for number, value in fields_of(data):
+        name, kind = fields[number]
+        if kind == INT:
+            assert isinstance(value, int), name
+            out[name] = signed(value)
+        elif kind == REAL:
+            out[name] = struct.unpack("<d", struct.pack("<Q", value))[0]
+        elif kind == INTS:
+            out.setdefault(name, []).extend(map(signed, packed(value)))
+        elif isinstance(kind, list):
+            out.setdefault(name, []).append(decode(value, kind[0]))
+        elif isinstance(kind, dict):
+            out[name] = decode(value, kind)
+        elif kind == TEXTS:
+            out.setdefault(name, []).append(value.decode())
         else:
-            assert tag & 7 == 2, tag
-            length, at = take(data, at)
-            piece, at = data[at:at + length], at + length
-            assert len(piece) == length
-            if kind == INTS:
-                inner, numbers = 0, out.setdefault(name, [])
-                while inner < length:
-                    number, inner = take(piece, inner)
-                    numbers.append(number)
-            elif isinstance(kind, list):
-                out.setdefault(name, []).append(decode(piece, kind[0]))
-            elif isinstance(kind, dict):
-                out[name] = decode(piece, kind)
-            elif kind == TEXTS:
-                out.setdefault(name, []).append(piece.decode())
-            else:
-                assert kind == TEXT, name
-                out[name] = piece.decode()
+            assert kind == TEXT, name
+            out[name] = value.decode()
     return out
 
 

@@ -3,47 +3,9 @@ numbers in their schemas, checks what they check, and writes a line of JSON to L
 if there is one."""
 import base64, gzip, http.server, json, os, re, struct, sys, urllib.parse
 
+from wire import fields, packed
+
 port, log, status_file = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """[(number, value)] of a message: integers and bytes."""
-    at, out = 0, []
-    while at < len(data):
-        tag, at = varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            value, at = varint(data, at)
-        elif kind == 1:
-            value, at = struct.unpack_from("<Q", data, at)[0], at + 8
-        elif kind == 2:
-            size, at = varint(data, at)
-            assert at + size <= len(data), "a field beyond its message"
-            value, at = data[at:at + size], at + size
-        else:
-            raise AssertionError(f"wire type {kind}")
-        out.append((tag >> 3, value))
-    return out
-
-
-def packed(data):
-    if isinstance(data, int):
-        return [data]
-    at, out = 0, []
-    while at < len(data):
-        value, at = varint(data, at)
-        out.append(value)
-    return out
 
 
 def all_of(message, number):

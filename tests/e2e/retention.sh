@@ -3,15 +3,12 @@
 
 # put_once SERVICE FILE [CACHE]: one snapshot by a collector that has just started
 put_once() {
-	local port collector
-	port=$(free_port)
-	XDG_CACHE_HOME=$scratch/${3:-cache} "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool-$port" >"$scratch/collect.log" 2>&1 &
-	collector=$!
-	children+=("$collector")
-	wait_for 20 curl -sf "http://127.0.0.1:$port/health" -o "$scratch/health"
-	curl -s -o "$scratch/answer" --data-binary "@$2" "http://127.0.0.1:$port/v1/snapshots?service=$1&version=1&host=r"
-	wait_for 60 eval "curl -s http://127.0.0.1:$port/metrics | grep -qx 'cairn_collect_stored_total 1'"
-	kill "$collector"; wait "$collector" 2>/dev/null
+	local COLLECTOR_ENVIRONMENT=("XDG_CACHE_HOME=$scratch/${3:-cache}") spool
+	spool=$(mktemp -d "$scratch/spool-XXXXXX")
+	collect
+	post_all "service=$1&version=1&host=r" "$2"
+	wait_for 60 stored 1
+	stop
 }
 
 # check_names: a frame that one sender can name and another cannot

@@ -2,7 +2,7 @@
 # `cairn run`: what it leaves and says when a command ends, in every way that commands end; programs that cannot be profiled; terminals;
 # trees of processes; addresses that cannot be listened on.
 . tests/e2e/lib.sh
-need curl python3 cc
+need curl python3 cc nm objcopy strip
 . tests/e2e/agent.sh
 cc=${CC:-cc}
 $cc -O1 -g -w tests/e2e/ends.c -o "$scratch/ends" -ljemalloc
@@ -38,6 +38,17 @@ is "$(wc -l <<<"$out")" 5 "a summary of five lines"
 like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: at the end*profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
 	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
 is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
+rm -f cairn.*
+# Memory is that of the function that wanted it.
+cat >"$scratch/wraps.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) void *xmalloc(size_t size) { void *memory = malloc(size); return memset(memory, 1, size); }
+__attribute__((noinline)) void load_page(void) { static char *volatile last; last = xmalloc(4000); }
+int main(void) { for (int i = 0; i < 5000; i++) load_page(); }
+C
+$cc -O1 -g -w "$scratch/wraps.c" -o "$scratch/wraps"
+like "$("$cairn" run --period 4K -- "$scratch/wraps" 2>&1)" '*held by: load_page *' 'the summary charges memory to the caller of a wrapper'
 rm -f cairn.*
 # A script that becomes the program after a while: nothing of the program was allocated before sampling began.
 "$cairn" run -q --period 16K -o script.heap -- sh -c "sleep 1.5; exec \"$scratch/short\"" >/dev/null 2>&1
@@ -151,6 +162,10 @@ like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory 
 	"what was highest and is gone at the end is shown"
 [ "$(mebibytes cairn.ends.*.peak.heap)" -ge 50 ] && [ "$(mebibytes "$(ls cairn.ends.*.heap | grep -v peak)")" -le 10 ]
 ok $? "and left beside the profile of the end"
+like "$("$cairn" dumps .)" "*.peak.heap  \[first, highest\]*" "cairn dumps calls the same one the highest"
+rm -f cairn.*
+like "$("$cairn" run -- sh -c "$scratch/short; exit 3" 2>&1)" '*sh (process *) exited with code 3 after * s, its largest process had at most * MiB resident*' \
+	"the peak of a child is not said to be that of the command"
 rm -f cairn.*
 mkdir v1.2
 run_peak -o v1.2/high.heap.gz
@@ -266,6 +281,50 @@ holds "a program for musl links" musl-gcc -w "$scratch/static.c" -o "$scratch/mu
 is "$("$cairn" run -q -- "$scratch/musl" once 2>"$scratch/err" | tr '\n' ' ')" "once " "and runs"
 like "$(cat "$scratch/err")" "*is linked with musl, so it runs without profiling*" "and why it is not profiled is said"
 is "$(left)" "" "none leaves a profile"
+
+# A jemalloc inside that the agent cannot find: that is said before the program starts, and in place of the profile.
+steady_inside "$scratch/inside"
+steady_prefixed "$scratch/prefixed"
+for kind in inside prefixed; do
+	strip -o "$scratch/$kind-stripped" "$scratch/$kind"
+	"$cairn" run -- "$scratch/$kind-stripped" "$scratch/$kind.ready" 2>"$scratch/err" &
+	runner=$!
+	children+=($runner)
+	wait_for 20 test -s "$scratch/$kind.ready"
+	like "$(cat "$scratch/err")" "*the memory of $scratch/$kind-stripped will not be profiled: its jemalloc has no symbols*strip --strip-debug*" "jemalloc $kind and stripped: said at the start"
+	service=$(cat "$scratch/$kind.ready")
+	wait_for 20 has_agent "$service"
+	like "$("$cairn" doctor "$service" 2>&1 | tr -s ' ')" "*wrong allocator jemalloc 5* in $scratch/$kind-stripped, without symbols*to do: keep the symbol table*" "and the doctor says so of the process"
+	kill "$service"
+	wait $runner
+	[ $kind = prefixed ] || like "$(tail -n 1 "$scratch/err")" '*no profile: its jemalloc has no symbols*' 'and so does the end'
+	rm -f cairn.*
+done
+
+# What the user says in MALLOC_CONF stays, unless an option says otherwise.
+# started CONF OPTION...: state, period and prefix of the program with jemalloc inside, run with these options
+started() {
+	local conf=$1 runner service
+	shift
+	rm -f "$scratch/conf.ready"
+	MALLOC_CONF=$conf "$cairn" run -q "$@" -- "$scratch/inside" "$scratch/conf.ready" 2>/dev/null &
+	runner=$!
+	wait_for 20 test -s "$scratch/conf.ready"
+	service=$(cat "$scratch/conf.ready")
+	wait_for 20 has_agent "$service"
+	"$cairn" status --json "$service" | of_json '"%s %s %s" % (r["state"], r["period"], r["jemalloc"]["prof_prefix"])'
+	kill "$service"
+	wait $runner
+	rm -f cairn.*
+}
+is "$(started '')" "active 524288 $PWD/cairn.inside" 'jemalloc inside: the defaults of cairn run'
+is "$(started "lg_prof_sample:14,prof_prefix:$scratch/mine,")" "active 16384 $scratch/mine" 'what MALLOC_CONF says stays'
+is "$(started "lg_prof_sample:14,prof:false,prof_prefix:$scratch/mine" --period 64K --prefix "$scratch/other")" "active 65536 $scratch/other" 'options override it'
+is "$(started prof_active:false)" "inactive 524288 $PWD/cairn.inside" 'prof_active:false is --wait'
+is "$(started prof_active:false --active)" "active 524288 $PWD/cairn.inside" 'unless there is --active'
+MALLOC_CONF=prof_final:true,prof_prefix:$scratch/final "$cairn" run -q --engine jemalloc -- "$scratch/short" 2>/dev/null
+holds "a final dump that MALLOC_CONF asks for is written" sh -c "ls '$scratch'/final.*.f.heap"
+rm -f cairn.*
 
 # A script that starts such a program: what the script's environment has reaches it.
 holds "a static program for musl links" musl-gcc -static -w "$scratch/static.c" -o "$scratch/musl-static"

@@ -57,6 +57,15 @@ ok $? "of which it keeps three: $(ls "$scratch/highs" | grep -c heap)"
 holds "the newest is a dump of this engine" grep -q '^# cairn engine cairn' "$scratch/highs/$(ls "$scratch/highs" | grep heap | tail -n 1)"
 stop
 
+# In the folder where the service runs there are dumps of others: those are not counted or removed.
+mkdir "$scratch/shared" && cd "$scratch/shared" && earlier_dumps 120
+start "period:16K" "$scratch/host" grow
+cd "$root"
+curl -s -X POST --unix-socket "$sockets/$pid.sock" "http://localhost/cairn/gdump?activate=true" >/dev/null
+holds "gdump in a folder with dumps of others" wait_for 60 eval '[ "$(fact $pid dumps by_rule high)" -ge 2 ]'
+is "$(cd "$scratch/shared" && earlier_left)" 120 "which all stay"
+stop
+
 # After a reset, highs are those since then: less than before is one too.
 mkdir "$scratch/reset"
 mkfifo "$scratch/input"

@@ -38,8 +38,19 @@ says() {
 page() { "$cairn" html -o "$scratch/page.html" "$@" "$dumps" 2>"$scratch/said" && python3 tests/e2e/read-page.py "$scratch/page.html" >"$scratch/page.json"; }
 of_page() { python3 -c "import json, sys; P = json.load(open('$scratch/page.json')); G = P['facts']['series']['growth']; print(G); sys.exit(not ($1))"; }
 
+# What grows is called by the function that wanted the memory.
+holds 'leaks folds wrappers' says '[r["stack"] for r in D["rows"]][0] == ["cache_put", "main"] and D["summary"].startswith("cache_put ")' leaks
+holds '--keep-wrappers keeps them' says '[r["stack"] for r in D["rows"]][0] == ["zmalloc", "cache_put", "main"]' leaks --keep-wrappers
+
+"$cairn" top "$dumps" >/dev/null 2>"$scratch/said"
+is "$(grep -c 'zmalloc allocates for its callers; --fold-wrappers charges the memory to them' "$scratch/said")" 0 'top has nothing to say where a wrapper does not come first'
+"$cairn" top --focus cache_put "$dumps" >/dev/null 2>"$scratch/said"
+is "$(grep -c 'zmalloc allocates for its callers; --fold-wrappers charges the memory to them' "$scratch/said")" 1 'where it does, a note names the option'
+"$cairn" top --fold-wrappers --focus cache_put "$dumps" >"$scratch/out" 2>"$scratch/said"
+is "$(grep -c 'for its callers' "$scratch/said") $(grep -c zmalloc "$scratch/out")" '0 0' 'which needs no note'
+
 # Labels choose in a series what they choose in one dump, and what --thread chooses.
-worker='[r["name"] for r in D["rows"] if r["now"] > 0] == ["zmalloc"] and D["rows"][0]["verdict"] == "growing"'
+worker='[r["name"] for r in D["rows"] if r["now"] > 0] == ["cache_put"] and D["rows"][0]["verdict"] == "growing"'
 main='[r["name"] for r in D["rows"] if r["now"] > 0] == ["steady"] and D["rows"][0]["verdict"] == "steady"'
 holds 'leaks --thread worker: the leak' says "$worker" leaks --thread worker
 holds 'leaks --tagfocus thread=worker: the same' says "$worker" leaks --tagfocus thread=worker
@@ -47,16 +58,16 @@ holds 'leaks --tagignore thread=worker: the rest' says "$main" leaks --tagignore
 layers='{l["name"].split(" ")[0]: l["values"][-1] for l in D["layers"] if l["values"][-1] > 0}'
 holds 'timeline --tagfocus thread=main: its memory alone' says "list($layers) == ['steady'] and D['total']['values'][0] == D['total']['values'][-1]" \
 	timeline --tagfocus thread=main
-holds 'timeline --tagignore thread=main: the leak' says "list($layers) == ['zmalloc'] and D['total']['values'][-1] > 5 * D['total']['values'][0]" \
+holds 'timeline --tagignore thread=main: the leak' says "list($layers) == ['cache_put'] and D['total']['values'][-1] > 5 * D['total']['values'][0]" \
 	timeline --tagignore thread=main
 "$cairn" leaks --tagfocus thread=nobody "$dumps" >/dev/null 2>"$scratch/said"
 is $? 1 'a label that no dump has is an error'
 like "$(cat "$scratch/said")" "*--tagfocus 'thread=nobody' matches no label*" 'which says so'
 
 # A stack that never held a byte is no call path of the series.
-holds 'leaks judges what held something' says '[r["name"] for r in D["rows"]] == ["zmalloc", "steady"] and "too early" not in str(D)' leaks
-holds 'and counts it' grep -q 'among 1 call paths"' <("$cairn" leaks --json --focus steady "$dumps" 2>/dev/null)
-holds 'timeline has a layer for it' says "sorted($layers) == ['steady', 'zmalloc'] and len(D['layers']) == 2" timeline
+holds 'leaks judges what held something' says '[r["name"] for r in D["rows"]] == ["cache_put", "steady"] and "too early" not in str(D)' leaks
+holds 'and counts it' grep -q 'among 1 call path"' <("$cairn" leaks --json --focus steady "$dumps" 2>/dev/null)
+holds 'timeline has a layer for it' says "sorted($layers) == ['cache_put', 'steady'] and len(D['layers']) == 2" timeline
 holds 'where it is all there is, it is steady' says '[(r["name"], r["verdict"]) for r in D["rows"]] == [("parse", "steady")]' leaks --focus parse
 
 # With a filter, everything is about the stacks that it keeps.

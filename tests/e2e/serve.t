@@ -135,6 +135,11 @@ is "$(get '/api/source?function=remember_session' | field routines.0.name)" reme
 is "$(get '/api/source?function=remember_session' | field routines.0.found)" True 'a process of the same user has it from where the compiler found it'
 is "$(code '/api/source?function=nothing_like_it')" 404 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
+unversioned=
+for path in processes 'series?since=0' leaks bill health churn 'source?function=remember_session' doctor; do
+	[ "$(get "/api/$path" | field version)" = 1 ] || unversioned+="$path "
+done
+is "$unversioned" '' 'every answer in JSON says its version'
 
 # The agent's own page: made by a `cairn serve` of its own, to which the agent passes requests on.
 socket=$("$cairn" status --json "$pid" | field agent.socket)

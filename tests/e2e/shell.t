@@ -30,7 +30,7 @@ types() {
 # answers TEXT PATTERN NAME: what is typed brings what matches
 answers() {
 	types "$1"
-	wait_for 5 shows "$2"
+	wait_for 20 shows "$2"
 	ok $? "$3"
 	shows "$2" || screen | sed 's/^/#   /' | head -n 20
 }
@@ -52,8 +52,11 @@ answers 'focus=' '(cairn)' 'it is taken back'
 answers top remember_session 'and the rest is back'
 answers 'list look_up_page' 'cache[number] = load_page(number);' 'list shows the source'
 answers 'peek load_page' 'look_up_page' 'peek shows callers'
-answers 'tree' 'serve_request' 'tree'
-answers 'traces' 'remember_session' 'traces'
+# Longer than the screen: what is at its end depends on what was sampled.
+answers 'tree > calls.txt' 'wrote calls.txt' 'tree'
+like "$(cat calls.txt)" '*serve_request*' 'shows callers and callees'
+answers 'traces > stacks.txt' 'wrote stacks.txt' 'traces'
+like "$(cat stacks.txt)" '*remember_session*' 'shows whole stacks'
 answers 'tags' 'bytes' 'tags'
 answers 'disasm remember_session' 'calloc' 'disasm shows instructions'
 answers 'top -look_up' 'remember_session' 'a word with a dash is left out'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A build uploads its programs and debug files to a collector, which names with them what it stores, and what it has stored already.
 . tests/e2e/lib.sh
+. tests/e2e/collector.sh
 need curl python3 gcc objcopy strip readelf nm sha256sum
-store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "$store"
 cat >"$scratch/app.c" <<'C'
 #include <stdlib.h>
@@ -21,24 +21,10 @@ objcopy --only-keep-debug "$scratch/split" "$scratch/split.debug"
 cp "$scratch/split" "$scratch/split.whole"
 strip "$scratch/split"
 
-authorization=()
-# collect [OPTION...]: starts a collector; sets collector and url
-collect() {
-	local port
-	port=$(free_port)
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" "$@" >"$scratch/collect.log" 2>&1 &
-	collector=$! url=http://127.0.0.1:$port
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health" "${authorization[@]}"
-}
-stop() { kill "${1:--TERM}" "$collector"; wait "$collector" 2>/dev/null; }
-metric() { curl -s "${authorization[@]}" "$url/metrics" | awk -v name="cairn_collect_$1" '$1 == name { print $2 }'; }
-emptied() { [ "$(metric spool_files)" = 0 ]; }
 # send SERVICE PROGRAM FUNCTIONS [TIME]: a snapshot of a process that ran PROGRAM
 send() {
 	python3 tests/e2e/make-dump.py "$scratch/$2" "$3" "/srv/nowhere/$1" "${4:-1790000000}" >"$scratch/dump" || broken 'make-dump.py'
-	curl -s -o "$scratch/answer" -w '%{http_code}\n' "${authorization[@]}" --data-binary "@$scratch/dump" "$url/v1/snapshots?service=$1&version=1&host=h1" |
-		grep -qx 202 && wait_for 20 emptied
+	post_all "service=$1&version=1&host=h1" "$scratch/dump" && wait_for 20 emptied
 }
 tops() { "$cairn" fleet top --store "$store" --service "$1" --from 1789000000 "${@:2}" 2>"$scratch/notes"; }
 # named SERVICE FUNCTION: the store has that name
@@ -105,7 +91,6 @@ wait_for 20 split_first
 ok $? 'with it, what came before has its names, too'
 
 # Requests of one's own.
-status() { curl -s -o "$scratch/answer" -w '%{http_code}' "${authorization[@]}" "$@"; }
 sum() { sha256sum "$1" | cut -d ' ' -f 1; }
 # put FILE OFFSET LENGTH [SUM]: a piece of it
 put() { tail -c "+$(($2 + 1))" "$1" | head -c "$3" | status -X PUT --data-binary @- "$url/v1/symbols/${4:-$(sum "$1")}?size=$(stat -c %s "$1")&offset=$2"; }

@@ -65,7 +65,9 @@ like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>pars
 "$cairn" timeline -o "$scratch/out.svg" --keep-wrappers "$scratch"/wrap?.heap 2>/dev/null
 like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>strdup *>zmalloc *' '--keep-wrappers shows them'
 json "$scratch"/wrap?.heap
-holds 'and so does JSON' says '{l["name"] for l in L} == {"zmalloc", "strdup"}'
+holds 'JSON does as the picture' says '{l["name"] for l in L} == {"parse", "serve"}'
+json --keep-wrappers "$scratch"/wrap?.heap
+holds 'in both' says '{l["name"] for l in L} == {"zmalloc", "strdup"}'
 
 # The picture.
 holds 'a picture' picture "$scratch/leak"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # An uploaded file that ends the collector when it is read: after the second time its build is passed over, and nothing else is.
 . tests/e2e/lib.sh
+. tests/e2e/collector.sh
 need curl python3 gcc readelf nm
 ulimit -c 0
-store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "$store"
 # Ends the process when it opens a file that is there and whose name begins as the line in $CRASH_AT, under .build-id.
 cat >"$scratch/crash.c" <<'C'
@@ -47,26 +47,17 @@ for name in evil good late; do
 	gcc -g -O1 -Wl,--build-id=sha1 -o "$scratch/$name" "$scratch/$name.c" || broken 'gcc'
 done
 build_id() { readelf -n "$scratch/$1" | sed -n 's/.*Build ID: //p'; }
-collect() {
-	local port
-	port=$(free_port)
-	CRASH_AT=$scratch/armed LD_PRELOAD=$scratch/crash.so "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
-	collector=$! url=http://127.0.0.1:$port
-	children+=("$collector")
-}
-up() { curl -sf "$url/health" -o "$scratch/health"; }
+COLLECTOR_ENVIRONMENT=("CRASH_AT=$scratch/armed" "LD_PRELOAD=$scratch/crash.so")
 ended() { ! kill -0 "$collector" 2>/dev/null; }
-metric() { curl -s "$url/metrics" | awk -v name="cairn_collect_$1" '$1 == name { print $2 }'; }
-stored() { [ "$(metric stored_total)" = "$1" ]; }
 push() { "$cairn" symbols push --to "$url" "$scratch/$1" >"$scratch/out" 2>"$scratch/err"; }
 named() { "$cairn" fleet top --store "$store" --service "$1" --from 1789000000 2>"$scratch/notes" | grep -q "${1}_function"; }
 send() { # send PROGRAM TIME
 	python3 tests/e2e/make-dump.py "$scratch/$1" "$1_function" "/srv/nowhere/$1" "$2" >"$scratch/dump"
-	curl -s -o "$scratch/answer" --data-binary "@$scratch/dump" "$url/v1/snapshots?service=$1&version=1&host=h1"
+	post_all "service=$1&version=1&host=h1" "$scratch/dump"
 }
 
-collect
-wait_for 20 up || broken 'no collector'
+launch_collector
+wait_for 20 is_healthy || broken 'no collector'
 for name in evil good late; do send $name 1790000000; done
 wait_for 20 stored 3
 build_id evil >"$scratch/armed"
@@ -77,15 +68,15 @@ push evil
 wait_for 20 ended
 ok $? 'one that ends the collector when it is read'
 wait "$collector" 2>/dev/null
-collect
+launch_collector
 wait_for 20 ended
 ok $? 'is read once more after the restart, alone'
 wait "$collector" 2>/dev/null
-like "$(cat "$scratch/collect.log")" "*ended while it read the uploaded files of build $(build_id evil)*" 'as the collector says'
-collect
-wait_for 20 up
+like "$(cat "$scratch/collect.log")" "*crashed while it read the uploaded files of build $(build_id evil)*" 'as the collector says'
+launch_collector
+wait_for 20 is_healthy
 ok $? 'after the second time the collector stays'
-like "$(cat "$scratch/collect.log")" "*ended twice while it read the uploaded files of build $(build_id evil); they are not used any more*" 'and says why'
+like "$(cat "$scratch/collect.log")" "*crashed twice while it read the uploaded files of build $(build_id evil); they are no longer used*" 'and says why'
 is "$(metric builds_refused_total)" 1 'and counts it'
 passed() { [ "$(metric naming_passes_total)" -ge 1 ]; }
 wait_for 20 passed
@@ -95,7 +86,7 @@ wait_for 20 stored 2
 ok $? 'snapshots of both programs are stored'
 is "$(named evil; echo $?) $(named good; echo $?)" '1 0' 'one with addresses, one with names'
 holds 'its upload is not asked for again' push evil
-holds 'and does no harm' up
+holds 'and does no harm' is_healthy
 
 # What only happened to be there is in use again after its trial.
 build_id late >"$scratch/armed"
@@ -104,12 +95,12 @@ wait_for 20 ended
 wait "$collector" 2>/dev/null
 : >"$scratch/armed"
 mkfifo "$scratch/spool/uploads/.working.fifo"
-collect
-wait_for 20 up
+launch_collector
+wait_for 20 is_healthy
 ok $? 'a note that is no file is not waited for'
 wait_for 20 named late
 ok $? 'a build that was read when the collector ended, and is not to blame, is in use again'
 is "$(metric builds_refused_total)" 0 'and no other is refused'
 is "$(find "$scratch/spool" -name '.working*' -type f | wc -l)" 0 'no note is left'
-kill "$collector"; wait "$collector" 2>/dev/null
+stop
 done_testing

@@ -54,12 +54,12 @@ ok $? 'no file was made'
 "$cairn" store init -q sqlite:empty.db
 told 1 "the store is empty; 'cairn collect' or 'cairn watch --push' fills it *" fleet services --store sqlite:empty.db
 told 1 "the store is empty; *" fleet leaks --store sqlite:empty.db --service api
-told 1 "the store has nothing of this tenant" fleet services --store sqlite:empty.db --tenant us
+told 1 "the store has no snapshot of this tenant" fleet services --store sqlite:empty.db --tenant us
 told 2 "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not 'x'" watch --store x 1
 told 2 'missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE' fleet services
 told 2 'missing STORE: *' fleet top
 told 2 'missing STORE: *' collect
-told 2 'cannot listen on 0.0.0.0:4921: not a loopback address; --tokens FILE says who may send there' \
+told 2 'cannot listen on 0.0.0.0:4921: not a loopback address; --tokens FILE lists who may send' \
 	collect --store sqlite:empty.db --spool spool --listen 0.0.0.0:4921
 
 # Operands.
@@ -67,8 +67,8 @@ printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n' >a.heap
 told 2 'usage: cairn symbols push FILE... --to URL' symbols "$cairn"
 told 2 'missing --to URL, the collector, such as http://collector:4920' symbols push "$cairn"
 told 2 'a.heap: not a folder of dumps' gallery a.heap
-told 2 'takes one DIR, not 2: a folder of dumps' gallery . .
-told 2 'missing DIR: a folder of dumps' gallery
+told 2 'takes one FOLDER, not 2: a folder of dumps' gallery . .
+told 2 'missing FOLDER: a folder of dumps' gallery
 told 2 'takes one PID, not 2: cairn attach \[options\] PID' attach 1 2
 told 2 'missing PID: cairn attach \[options\] PID' attach
 for command in detach status activate deactivate reset dump stats cpu; do

@@ -73,8 +73,11 @@ bad 2 "missing SOURCE: *" top
 bad 2 "the profile has no nosuch; it has *" top --value nosuch $now
 # Options that a command shares with others but has no use for are neither listed nor taken.
 rows='nodecount cum nodefraction edgefraction'
-for words in "list $rows functions files addresses" "disasm $rows functions files lines" 'tags cum nodefraction edgefraction' \
-	'churn errors cum nodefraction edgefraction drop-negative' 'leaks relative-percentages drop-negative' 'timeline drop-negative'; do
+for words in "list $rows functions files addresses keep-wrappers" "disasm $rows functions files lines keep-wrappers" \
+	'tags cum nodefraction edgefraction keep-wrappers' 'churn errors cum nodefraction edgefraction drop-negative keep-wrappers' \
+	'top edgefraction keep-wrappers' 'traces cum edgefraction keep-wrappers' 'diff edgefraction keep-wrappers' 'tree keep-wrappers' \
+	'peek keep-wrappers' 'flame keep-wrappers' 'graph keep-wrappers' 'collapsed keep-wrappers' 'export keep-wrappers' \
+	'leaks relative-percentages drop-negative' 'timeline drop-negative'; do
 	command=${words%% *}
 	for option in ${words#* }; do
 		bad 2 "--$option has no effect on 'cairn $command'; leave it out" $command --$option /nowhere

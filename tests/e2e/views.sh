@@ -4,7 +4,7 @@
 
 # check_views: six instances with a snapshot every ten minutes, one with a snapshot a minute, and a program whose names come later
 check_views() {
-	local port url collector i file at rows
+	local i file at rows
 	local bytes="Type = 'go:heap_inuse_space:bytes'"
 	python3 tests/e2e/make-series.py "$scratch/views-minutes" weighed 3 15 60
 	for i in 1 2; do python3 tests/e2e/make-series.py "$scratch/views-$i" weighed "$i" 4; done
@@ -16,26 +16,20 @@ __attribute__((noinline)) void outer(void) { inner(); held = malloc(1002); }
 int main(void) { outer(); }
 C
 	gcc -g -O1 -Wl,--build-id=sha1 -o "$scratch/views" "$scratch/views.c"
-	port=$(free_port) url=http://127.0.0.1:$port
-	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool-views" >"$scratch/collect.log" 2>&1 &
-	collector=$!
-	children+=("$collector")
-	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+	spool=$scratch/spool-views collect
 	for again in 1 2; do # all of it twice
 		for file in "$scratch"/views-[12]/*.heap; do
 			i=${file%/*} i=${i##*-}
-			curl -s -o "$scratch/answer" --data-binary "@$file" "$url/v1/snapshots?service=shown&version=$i&host=h$i&zone=a%20b%26c&pod=p$i"
+			post_all "service=shown&version=$i&host=h$i&zone=a%20b%26c&pod=p$i" "$file"
 		done
 	done
-	for file in $(ls -v "$scratch"/views-minutes/*.heap); do
-		curl -s -o "$scratch/answer" --data-binary "@$file" "$url/v1/snapshots?service=minutely&version=1&host=m"
-	done
+	post_all 'service=minutely&version=1&host=m' $(ls -v "$scratch"/views-minutes/*.heap)
 	python3 tests/e2e/make-dump.py "$scratch/views" outer >"$scratch/dump"
-	curl -s -o "$scratch/answer" --data-binary "@$scratch/dump" "$url/v1/snapshots?service=unnamed&host=u"
-	wait_for 120 eval "curl -s $url/metrics | grep -qx 'cairn_collect_spool_files 0'"
+	post_all 'service=unnamed&host=u' "$scratch/dump"
+	wait_for 120 emptied
 
 	ask() { "$cairn" fleet "$@" --store "$store" 2>"$scratch/notes"; }
-	total() { ask top "$@" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])'; }
+	total() { ask top "$@" --json | of_json 'r["total"]'; }
 	near() { python3 -c 'import sys; a, b, most = map(float, sys.argv[1:]); sys.exit(not abs(a - b) <= most)' "$1" "$2" "$3"; }
 	is "$(sql "SELECT count(*) FROM (SELECT DISTINCT Instance, Start FROM profiling_samples WHERE ServiceName = 'shown') AS x")" 8 'views: every snapshot that is whole, sent twice and there once'
 	rows=$(sql "SELECT count(*) FROM profiling_samples WHERE ServiceName = 'shown' AND $bytes")
@@ -61,7 +55,7 @@ P
 	has_names() { ask collapsed --service unnamed --from 1789000000 | grep -q '^outer;inner '; }
 	wait_for 60 has_names
 	is "$(sql "SELECT $folded FROM profiling_stacks WHERE ServiceName = 'unnamed'")" "outer $scratch/views.c:4;inner $scratch/views.c:3" 'views: once it has one, its functions with file and line'
-	kill "$collector"; wait "$collector" 2>/dev/null
+	stop
 
 	# Stores that were made before there were views; and names that are somebody else's.
 	local drop=VIEW

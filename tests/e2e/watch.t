@@ -57,7 +57,7 @@ is "$(ls -A script | grep -vE '^(greptime-.*\.gprof|\.cairn-index)$')" "" "and n
 "$cairn" watch 4194999 >out 2>err
 is $? 1 "a PID that never was"
 is "$(cat err)" "cairn: no process 4194999" "is told"
-MALLOC_CONF=prof:true,lg_prof_sample:14,lg_prof_interval:22,prof_prefix:$scratch/own ./leaky 300 >/dev/null &
+MALLOC_CONF=prof:true,prof_prefix:$scratch/first,lg_prof_sample:14,lg_prof_interval:22,prof_prefix:$scratch/own ./leaky 300 >/dev/null & # the last counts
 bare=$!
 children+=($bare)
 wait_for 10 sh -c "ls '$scratch'/own.*.heap" && sleep 5

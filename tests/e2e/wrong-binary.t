@@ -84,7 +84,8 @@ range=$(sed -n 's|^\([^ ]*\) r-xp .*/libkeep\.so\.1$|\1|p' plain.heap) id=$(read
 } >kept.heap
 like "$("$cairn" top kept.heap 2>&1)" "*first_build*" "a library whose trailer has another path for it gives names"
 build_library other_build
-like "$("$cairn" top kept.heap 2>&1)" "*libkeep.so.1 is another build: its build-id is *, the profile's is $id*libkeep.so.1+0x*" \
+like "$("$cairn" top --no-cache kept.heap 2>&1)" "*libkeep.so.1 is another build: its build-id is *, the profile's is $id*libkeep.so.1+0x*" \
 	"but not if it was built again, and that is told"
+like "$("$cairn" top kept.heap 2>&1)" "*first_build*" "unless its names were found before"
 like "$("$cairn" top plain.heap 2>&1)" "*other_build*" "which would have been taken by its path"
 done_testing

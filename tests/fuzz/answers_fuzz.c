@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { version_at = 8, checksum_at = 12, size_at = 16, counts_at = 24, header_size = 64 };
+enum { version_at = 8, checksum_at = 12, size_at = 16, counts_at = 24, segments_at = 64, header_size = 72 };
 enum { addresses, probes, frames, functions, strings, string_bytes, counts };
 
 static void use(const struct cairn_answers *answers)
@@ -15,6 +15,8 @@ static void use(const struct cairn_answers *answers)
 	size_t sum = 0;
 	for (uint32_t i = 0; i <= answers->string_count; i++)
 		sum += strlen(cairn_answers_string(answers, i).data);
+	for (size_t i = 0; i < answers->segment_count; i++)
+		sum += answers->segments[i].file_size & 1;
 	for (size_t i = 0; i < answers->address_count; i++)
 		if (cairn_answers_find(answers, answers->addresses[i]) != i)
 			abort();
@@ -34,8 +36,13 @@ static void put_right(char *block, size_t size)
 {
 	static const uint64_t sizes[string_bytes] = {8 + 4, sizeof(struct cairn_answer_probe), sizeof(struct cairn_answer_frame),
 						     sizeof(struct cairn_answer_function), 4};
-	uint32_t count[counts], version = CAIRN_ANSWERS_VERSION, checksum = 0;
+	uint32_t count[counts], segments, version = CAIRN_ANSWERS_VERSION, checksum = 0;
 	uint64_t body = size - header_size, left = body < 4 ? 0 : body - 4;
+	memcpy(&segments, block + segments_at, sizeof segments);
+	if (segments > left / sizeof(struct cairn_answer_segment))
+		segments = (uint32_t)(left / sizeof(struct cairn_answer_segment) / 2);
+	left -= segments * sizeof(struct cairn_answer_segment);
+	memcpy(block + segments_at, &segments, sizeof segments);
 	memcpy(count, block + counts_at, sizeof count);
 	for (int i = 0; i < string_bytes; i++) {
 		if (count[i] > left / sizes[i])

@@ -45,7 +45,7 @@ static void look(struct cairn_series *series, bool errors)
 	struct cairn_leaks leaks;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (cairn_view_make(&view, &series->profile, &(struct cairn_view_options){.errors = errors}, &error)) {
-		cairn_timeline_make(&timeline, series, &view, 3);
+		cairn_timeline_make(&timeline, series, &view, NULL, 3);
 		must(timeline.layer_count <= 4);
 		cairn_timeline_svg(&timeline, &(struct cairn_timeline_svg_options){0}, &out);
 		must(xml_wellformed(cairn_buffer_bytes(&out)));

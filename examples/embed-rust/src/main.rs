@@ -1,7 +1,7 @@
 // main.rs - a Rust service on tikv-jemallocator, with the agent preloaded or linked.
 //
 //     cargo build --release
-//     _RJEM_MALLOC_CONF=prof:true LD_PRELOAD=libcairn.so target/release/embed 60
+//     _RJEM_MALLOC_CONF=prof:true LD_PRELOAD=libcairn.so.1 target/release/embed 60
 // SPDX-License-Identifier: Apache-2.0
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

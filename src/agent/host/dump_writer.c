@@ -3,11 +3,13 @@
 #include "agent/host/dump_writer.h"
 
 #include "base/date.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "dump/name.h"
 #include "process/clock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 enum { tries_maximum = 100000 };
@@ -22,10 +24,24 @@ static const char *prefix_of(struct cairn_agent *agent)
 	return jemalloc->mallctl && cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 ? prefix : "";
 }
 
+void cairn_dumps_limit(struct cairn_agent *agent, const struct cairn_folder_limits *limits, struct cairn_folder *folder)
+{
+	folder->limits = *limits;
+	if (!cairn_config_limits_all(&agent->config))
+		cairn_life_of(agent->owner, &folder->limits.owner);
+}
+
+static void set_configured_limits(struct cairn_agent *agent, struct cairn_folder *folder)
+{
+	struct cairn_folder_limits limits;
+	cairn_config_limits(&agent->config, &limits);
+	cairn_dumps_limit(agent, &limits, folder);
+}
+
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 {
 	*folder = (struct cairn_folder){0};
-	cairn_config_limits(&agent->config, &folder->limits);
+	set_configured_limits(agent, folder);
 	folder->mode = (unsigned)agent->config.mode;
 	if (agent->config.dumps[0])
 		snprintf(folder->path, sizeof folder->path, "%s", agent->config.dumps);
@@ -35,13 +51,9 @@ void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 
 bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 {
-	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
-	ssize_t interval = -1;
-	size_t size = sizeof interval;
-	bool writes = cairn_profiler_gdump_is_active(&agent->profiler) ||
-		      (jemalloc->mallctl && jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0 && interval >= 0);
+	bool writes = cairn_profiler_gdump_is_active(&agent->profiler) || cairn_profiler_jemalloc_dumps(&agent->profiler);
 	*folder = (struct cairn_folder){.must_exist = true};
-	cairn_config_limits(&agent->config, &folder->limits);
+	set_configured_limits(agent, folder);
 	return writes && agent->config.dumps[0] && cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path) &&
 	       strcmp(folder->path, agent->config.dumps) != 0;
 }
@@ -63,6 +75,32 @@ static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *fol
 	return true;
 }
 
+struct numbering {
+	struct cairn_bytes prefix;
+	int process_id;
+	unsigned next;
+};
+
+static void see_number(void *context, const char *file)
+{
+	struct numbering *numbering = context;
+	struct cairn_dump_name name;
+	if (cairn_dump_name_parse(file, &name) && name.process_id == (uint64_t)numbering->process_id &&
+	    cairn_bytes_equal(name.prefix, numbering->prefix) && name.sequence >= numbering->next &&
+	    name.sequence < UINT_MAX - tries_maximum)
+		numbering->next = (unsigned)name.sequence + 1;
+}
+
+/* One more than the highest number that a dump of this process has in FOLDER. The number of a dump that thinning has removed is not given
+ * again: the dump with the highest number is the latest. */
+static unsigned next_number(const struct cairn_folder *folder, const char *prefix, int process_id)
+{
+	struct cairn_error ignored;
+	struct numbering numbering = {.prefix = cairn_bytes_of(prefix + cairn_path_folder(prefix)), .process_id = process_id};
+	cairn_folder_visit(folder, see_number, &numbering, &ignored);
+	return numbering.next;
+}
+
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error)
 {
@@ -74,13 +112,16 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 				  "the prefix is empty, so dumps have no name; set prof_prefix in MALLOC_CONF, or prefix in CAIRN_CONF");
 	cairn_dumps_folder(agent, &folder);
 	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
-	if (strcmp(folder.path, prefix_folder) != 0 &&
-	    !cairn_folder_set(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
-		return false;
+	if (strcmp(folder.path, prefix_folder) != 0) {
+		struct cairn_folder_limits unlimited = {.free_bytes = agent->config.keep.free_bytes, .owner = folder.limits.owner};
+		if (!cairn_folder_set(&folder, prefix_folder, &unlimited, error))
+			return false;
+	}
 	const struct cairn_folder_facts facts = {.reason = kind == 'i' ? "interval" : "manual"};
 	folder.must_exist = true; /* as for jemalloc itself */
 	folder.mode = (unsigned)agent->config.mode;
-	for (unsigned number = 0; number < tries_maximum; number++) {
+	unsigned first = next_number(&folder, prefix, agent->owner);
+	for (unsigned number = first; number < first + tries_maximum; number++) {
 		if (!cairn_dump_name_numbered(name, sizeof name, prefix, agent->owner, number, kind))
 			return cairn_fail(error, "prof_prefix is too long for a file name");
 		if (write_dump(agent, &folder, snapshot, name, &facts, path, size, error))

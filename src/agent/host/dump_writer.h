@@ -8,6 +8,9 @@
 #include "agent/host/agent.h"
 #include "dump/folder.h"
 
+/* Gives FOLDER these LIMITS: for all dumps there if it is Cairn's own (cairn_config_limits_all), else for those of this process. */
+void cairn_dumps_limit(struct cairn_agent *agent, const struct cairn_folder_limits *limits, struct cairn_folder *folder);
+
 /* The dump folder, as configured (it may be relative and may not exist), with the limits of the configuration. */
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
@@ -15,8 +18,8 @@ void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
  * With the same limits. Returns false if it writes none, or to the same folder. */
 bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
-/* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first free numbers. PATH
- * receives the name. */
+/* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the next numbers. PATH receives
+ * the name. */
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error);
 

@@ -15,17 +15,19 @@
 
 enum { names_tried = 100 };
 
-/* The dump folder where one is configured, else the folder of the ledger itself. */
+/* The dump folder where one is configured, else the folder of the ledger itself. If it is not Cairn's own, it has no limits; the number of
+ * last moments that are kept holds everywhere. */
 static bool choose_folder(struct cairn_agent *agent, struct cairn_folder *folder, struct cairn_error *error)
 {
 	char path[sizeof folder->path];
-	if (agent->config.origins[CAIRN_KEY_DUMPS] != CAIRN_CONFIG_DEFAULT) {
-		cairn_dumps_folder(agent, folder);
-		return true;
-	}
+	struct cairn_folder_limits limits = {.free_bytes = agent->config.keep.free_bytes};
+	if (cairn_config_limits_all(&agent->config))
+		cairn_config_limits(&agent->config, &limits);
+	if (agent->config.dumps[0])
+		return cairn_folder_set(folder, agent->config.dumps, &limits, error);
 	return (cairn_folder_of(agent->config.ledger, path, sizeof path) ||
 		cairn_fail_errno(error, "the path of the ledger is too long")) &&
-	       cairn_folder_set(folder, path, &agent->config.keep, error);
+	       cairn_folder_set(folder, path, &limits, error);
 }
 
 static bool save(void *context, const struct cairn_ledger *ledger, struct cairn_error *error)

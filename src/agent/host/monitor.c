@@ -172,8 +172,8 @@ static void look_at_folder(struct cairn_agent *agent, int64_t now)
 		atomic_store(&monitor->tidying, false);
 }
 
-/* gdump on Cairn's engine: requests a dump when live memory reaches a new high, in steps that keep their number reasonable. The folder is
- * kept within its limits, configured or default, as with dumps requested by rules. */
+/* gdump on Cairn's engine: requests a dump when live memory reaches a new high, in steps that keep their number reasonable. They are kept
+ * within limits, configured or default, as dumps requested by rules are. */
 static void write_high_dump(struct cairn_call *call)
 {
 	struct cairn_agent *agent = call->agent;
@@ -188,7 +188,7 @@ static void write_high_dump(struct cairn_call *call)
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	cairn_dumps_folder(agent, &folder);
-	folder.limits = agent->config.keep;
+	cairn_dumps_limit(agent, &agent->config.keep, &folder);
 	cairn_folder_thin(&folder, &removed, &error);
 	atomic_fetch_add(written ? &agent->monitor.dumps[CAIRN_TRIGGER_HIGH] : &agent->monitor.failed, 1);
 }

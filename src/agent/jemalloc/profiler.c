@@ -95,6 +95,17 @@ static bool gdump_is_active(struct cairn_profiler *profiler)
 	return active;
 }
 
+bool cairn_profiler_jemalloc_dumps(struct cairn_profiler *profiler)
+{
+	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
+	ssize_t interval = -1;
+	size_t size = sizeof interval;
+	const char *prefix = "";
+	return get_state(profiler) >= CAIRN_PROFILER_INACTIVE &&
+	       jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0 && interval >= 0 &&
+	       cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 && prefix[0];
+}
+
 static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error)
 {
 	if (!require(profiler, error))

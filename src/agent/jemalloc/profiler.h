@@ -47,6 +47,9 @@ bool cairn_profiler_activate(struct cairn_profiler *profiler, bool active, struc
 bool cairn_profiler_gdump(struct cairn_profiler *profiler, bool active, struct cairn_error *error);
 bool cairn_profiler_gdump_is_active(struct cairn_profiler *profiler);
 
+/* Whether jemalloc itself writes a dump each time a number of bytes was allocated (lg_prof_interval). */
+bool cairn_profiler_jemalloc_dumps(struct cairn_profiler *profiler);
+
 /* Discards all samples; PERIOD is the new mean distance of samples in bytes (rounded down to a power of two), 0 keeps it. */
 bool cairn_profiler_reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error);
 

@@ -210,8 +210,10 @@ static void write_limit(struct cairn_buffer *out)
 			cairn_trailer_write_text(out, "group", memory.group);
 			cairn_trailer_write_number(out, "group.oom_kill", reading.events.oom_kill);
 		}
-		if (reading.limit_of_group)
+		if (reading.limit_of_group) {
 			cairn_trailer_write_number(out, "group.usage", reading.usage);
+			cairn_trailer_write_number(out, "group.cache", cairn_memory_cache(&memory));
+		}
 	}
 	cairn_memory_close(&memory);
 }

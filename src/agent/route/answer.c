@@ -5,6 +5,7 @@
 #include "agent/host/spawn.h"
 #include "agent/jemalloc/scratch.h"
 #include "agent/jemalloc/snapshot_trailer.h"
+#include "agent/sampler/sampler.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
@@ -25,13 +26,20 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 	cairn_json_close(&json, '}');
 }
 
+enum cairn_profiler_state cairn_answer_state(struct cairn_call *call, struct cairn_error *cause)
+{
+	struct cairn_profiler *profiler = &call->agent->profiler;
+	if (!cairn_profiler_is_jemalloc(profiler) && call->agent->config.engine != CAIRN_CONFIG_CAIRN &&
+	    cairn_sampler_warn(profiler, cause->text, sizeof cause->text))
+		return profiler->jemalloc.mallctl ? cairn_engine_jemalloc.state(profiler) : CAIRN_PROFILER_NOT_ENABLED;
+	cairn_profiler_explain(profiler, cause->text, sizeof cause->text);
+	return cairn_profiler_state(profiler);
+}
+
 bool cairn_answer_can_profile(struct cairn_call *call, enum cairn_profiler_state *state, struct cairn_error *cause)
 {
-	*state = cairn_profiler_state(&call->agent->profiler);
-	if (*state >= CAIRN_PROFILER_INACTIVE)
-		return true;
-	cairn_profiler_explain(&call->agent->profiler, cause->text, sizeof cause->text);
-	return false;
+	*state = cairn_answer_state(call, cause);
+	return *state >= CAIRN_PROFILER_INACTIVE;
 }
 
 static const char memory_is_used_up[] =

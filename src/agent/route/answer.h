@@ -10,7 +10,12 @@
 /* `{"error": TEXT}`, with a second key `cause` if CAUSE is not empty. */
 void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause);
 
-/* Whether there is a profiler that could be active; if not, its STATE and the reason. */
+/* The state of profiling as other systems mean it, and below CAIRN_PROFILER_INACTIVE its CAUSE. It is that of the engine in use. But where
+ * that is Cairn's, though nobody asked for it, and does not see the service's memory (cairn_sampler_warn), it is that of the service's own
+ * jemalloc, which has to be started with prof:true: a profile without the service would be taken for its profile. */
+enum cairn_profiler_state cairn_answer_state(struct cairn_call *call, struct cairn_error *cause);
+
+/* Whether there is a profiler that could be active; if not, its STATE and the reason, as cairn_answer_state has them. */
 bool cairn_answer_can_profile(struct cairn_call *call, enum cairn_profiler_state *state, struct cairn_error *cause);
 
 /* A snapshot taken after the call arrived, or NULL with the reason. If the memory for answers is used up, the call is answered with a

@@ -70,6 +70,18 @@ void cairn_dumps_remove(struct cairn_call *call)
 		answer_failure(call, &error);
 }
 
+/* A person who gives a limit means all dumps of the folder, but not the default limits of those of this process. */
+static void limit_all(struct cairn_call *call, struct cairn_folder *folder)
+{
+	static const char *const keys[] = {"keep_count", "keep_bytes", "keep_age"};
+	char text[32];
+	bool given = false;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		given = given || cairn_query_get(call->request->query, keys[i], text, sizeof text);
+	if (given && folder->limits.owner.pid)
+		folder->limits = (struct cairn_folder_limits){.free_bytes = folder->limits.free_bytes};
+}
+
 /* The configured limits, replaced by those of the request. */
 void cairn_dumps_thin(struct cairn_call *call)
 {
@@ -77,6 +89,7 @@ void cairn_dumps_thin(struct cairn_call *call)
 	struct cairn_error error = {0};
 	char text[32];
 	cairn_dumps_folder(call->agent, &folder);
+	limit_all(call, &folder);
 	const struct {
 		const char *key;
 		uint64_t *value;

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
 
+#include <strings.h>
+
 /* Theirs are octet-stream for every dump and text/plain for the rest. */
 static const char *type_of(struct cairn_call *call, const char *right, const char *old)
 {
@@ -91,19 +93,31 @@ static void answer_active(struct cairn_call *call, bool active)
 
 void cairn_greptime_status(struct cairn_call *call)
 {
-	answer_active(call, cairn_profiler_state(&call->agent->profiler) == CAIRN_PROFILER_ACTIVE);
+	struct cairn_error cause;
+	answer_active(call, cairn_answer_state(call, &cause) == CAIRN_PROFILER_ACTIVE);
 }
 
 void cairn_greptime_gdump_status(struct cairn_call *call)
 {
-	answer_active(call, cairn_profiler_gdump_is_active(&call->agent->profiler));
+	struct cairn_error cause;
+	answer_active(call, cairn_answer_state(call, &cause) >= CAIRN_PROFILER_INACTIVE &&
+				    cairn_profiler_gdump_is_active(&call->agent->profiler));
+}
+
+/* Media types have no case, and may have parameters. */
+static bool is_form(struct cairn_bytes type)
+{
+	static const char form[] = "application/x-www-form-urlencoded";
+	size_t length = sizeof form - 1;
+	return type.length >= length && strncasecmp(type.data, form, length) == 0 &&
+	       (type.length == length || type.data[length] == ';' || type.data[length] == ' ');
 }
 
 void cairn_greptime_gdump(struct cairn_call *call)
 {
 	struct cairn_error error;
 	char value[16];
-	if (!cairn_bytes_start_with(call->request->content_type, "application/x-www-form-urlencoded")) {
+	if (!is_form(call->request->content_type)) {
 		cairn_response_text(call->response, 415, CAIRN_TEXT,
 				    "Form requests must have `Content-Type: application/x-www-form-urlencoded`");
 		return;
@@ -145,9 +159,8 @@ void cairn_databend_home(struct cairn_call *call)
 void cairn_databend_profile(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
-	struct cairn_profiler *profiler = &call->agent->profiler;
-	if (cairn_profiler_state(profiler) < CAIRN_PROFILER_INACTIVE) {
-		cairn_profiler_explain(profiler, error.text, sizeof error.text);
+	enum cairn_profiler_state state;
+	if (!cairn_answer_can_profile(call, &state, &error)) {
 		cairn_response_text(call->response, 500, CAIRN_TEXT,
 				    "opt.prof is not ON,\n            please start the application with proper MALLOC env.\n"
 				    "            e.g.  MALLOC_CONF=prof:true \n%s\n", error.text);

@@ -6,6 +6,7 @@
 #include "agent/route/answer.h"
 #include "agent/route/status.h"
 #include "base/text.h"
+#include "base/xml.h"
 
 static int status_of(struct cairn_call *call)
 {
@@ -148,16 +149,6 @@ void cairn_control_stats(struct cairn_call *call)
 	cairn_answer_error(call, 501, error.text, NULL);
 }
 
-static void append_escaped(struct cairn_buffer *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '<' || *text == '>' || *text == '&')
-			cairn_buffer_format(out, "&#%d;", *text);
-		else
-			cairn_buffer_byte(out, *text);
-	}
-}
-
 /* The first path that PATTERN matches. */
 static void append_first_path(struct cairn_buffer *out, const char *pattern)
 {
@@ -191,7 +182,7 @@ void cairn_control_index(struct cairn_call *call)
 		      "<h1>cairn</h1>\n<p>Heap profiling: <b>");
 	cairn_buffer_text(body, cairn_profiler_state_name(state));
 	cairn_buffer_text(body, "</b>. ");
-	append_escaped(body, why.text);
+	cairn_xml_text(body, cairn_bytes_of(why.text));
 	cairn_buffer_text(body, "</p>\n");
 	if (state >= CAIRN_PROFILER_INACTIVE)
 		cairn_buffer_text(body, "<p><a href=\"/debug/pprof/heap?jeprof=true\">The heap as a flame graph, now</a></p>\n");
@@ -209,7 +200,7 @@ void cairn_control_index(struct cairn_call *call)
 			cairn_buffer_format(body, "<code>%s</code>", route->path);
 		}
 		cairn_buffer_text(body, "<td>");
-		append_escaped(body, route->about);
+		cairn_xml_text(body, cairn_bytes_of(route->about));
 		cairn_buffer_byte(body, '\n');
 	}
 	cairn_buffer_text(body, "</table>\n");

@@ -13,23 +13,25 @@
 
 enum { seconds_maximum = 3600 };
 
-/* 503 if the service has to be started differently, 501 if it has to be built differently, 500 otherwise. */
-static void refuse(struct cairn_call *call, const struct cairn_error *error)
+/* A snapshot, or NULL after a refusal: 503 if the service has to be started differently, 501 if it has to be built differently, 500
+ * otherwise. */
+static struct cairn_snapshot *take(struct cairn_call *call)
 {
-	enum cairn_profiler_state state = cairn_profiler_state(&call->agent->profiler);
+	struct cairn_error error = {0};
+	enum cairn_profiler_state state;
+	struct cairn_snapshot *snapshot = cairn_answer_can_profile(call, &state, &error) ? cairn_answer_take(call, &error) : NULL;
 	int status = state == CAIRN_PROFILER_NOT_ENABLED ? 503 : state < CAIRN_PROFILER_NOT_ENABLED ? 501 : 500;
-	cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error->text);
+	if (!snapshot)
+		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
+	return snapshot;
 }
 
 /* growth is the same as heap: jemalloc records stacks only of what is live, not of the growth of the address space. */
 void cairn_pprof_heap(struct cairn_call *call)
 {
-	struct cairn_error error = {0};
-	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
+	struct cairn_snapshot *snapshot = take(call);
 	if (snapshot)
 		cairn_answer_snapshot(call, snapshot, CAIRN_TEXT);
-	else
-		refuse(call, &error);
 }
 
 void cairn_pprof_symbol(struct cairn_call *call)
@@ -126,11 +128,9 @@ static void answer_go(struct cairn_call *call, bool allocs)
 	struct cairn_pprof_limits limits;
 	if (!cairn_pprof_limits(call, &limits))
 		return;
-	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	if (!snapshot) {
-		refuse(call, &error);
+	struct cairn_snapshot *snapshot = take(call);
+	if (!snapshot)
 		return;
-	}
 	if (seconds > 0) {
 		call->base = snapshot;
 		call->arrived_ns = call->due_ns = cairn_clock_ns() + seconds * CAIRN_SECOND_NS;

@@ -5,11 +5,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
+#include "base/base64.h"
 #include "base/descriptor.h"
+#include "base/pages.h"
 #include "base/path.h"
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Removes the worker's number and a slash from the rest of the path; refuses any number but 0. */
@@ -27,11 +30,11 @@ void cairn_risingwave_dump(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
 	struct cairn_bytes rest;
+	enum cairn_profiler_state state;
 	char path[512];
 	if (!take_worker(call, &rest))
 		return;
-	if (cairn_profiler_state(&call->agent->profiler) < CAIRN_PROFILER_INACTIVE) {
-		cairn_profiler_explain(&call->agent->profiler, error.text, sizeof error.text);
+	if (!cairn_answer_can_profile(call, &state, &error)) {
 		cairn_answer_error(call, 500,
 				   "Jemalloc profiling is not enabled on the node. Try start the node with `MALLOC_CONF=prof:true`",
 				   error.text);
@@ -92,38 +95,16 @@ void cairn_risingwave_list(struct cairn_call *call)
 	cairn_json_close(&listing.json, '}');
 }
 
-static int base64_digit(char c)
+/* Decodes the base64 TEXT into PATH. False if it is something else, too long, or contains a zero byte. */
+static bool decode_path(const char *text, char *path, size_t size)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '-' || c == '+' ? 62 : c == '_' || c == '/' ? 63 : -1;
-}
-
-/* Decodes TEXT into OUT, terminated. False if it is not base64 or contains a zero byte. */
-static bool decode_base64(const char *text, char *out, size_t size)
-{
-	unsigned bits = 0, count = 0;
-	size_t length = 0;
-	for (; *text && *text != '='; text++) {
-		int digit = base64_digit(*text);
-		if (digit < 0)
-			return false;
-		bits = bits << 6 | (unsigned)digit;
-		count += 6;
-		if (count < 8)
-			continue;
-		count -= 8;
-		char byte = (char)(bits >> count & 0xff);
-		if (!byte || length + 1 >= size)
-			return false;
-		out[length++] = byte;
-	}
-	out[length] = 0;
-	return length > 0;
+	struct cairn_buffer decoded = cairn_pages(strlen(text) + 3);
+	bool good = cairn_base64_read(&decoded, cairn_bytes_of(text)) && decoded.length > 0 && decoded.length < size &&
+		    !memchr(decoded.data, 0, decoded.length);
+	if (good)
+		snprintf(path, size, "%.*s", (int)decoded.length, decoded.data);
+	cairn_buffer_free(&decoded);
+	return good;
 }
 
 /* Whether the part of PATH before NAME is FOLDER, in any spelling: ".", the listed path, or the full path. */
@@ -143,7 +124,7 @@ void cairn_risingwave_analyze(struct cairn_call *call)
 	if (!take_worker(call, &rest))
 		return;
 	cairn_query_decode(rest, false, encoded, sizeof encoded);
-	if (!decode_base64(encoded, path, sizeof path)) {
+	if (!decode_path(encoded, path, sizeof path)) {
 		cairn_answer_error(call, 500, "the path is not base64", NULL);
 		return;
 	}

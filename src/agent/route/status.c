@@ -19,15 +19,6 @@ static void gather_profiler(struct cairn_status *status, struct cairn_profiler *
 	status->gdump = cairn_profiler_gdump_is_active(profiler);
 }
 
-/* A jemalloc with a prefix is called by names that Cairn's own engine does not replace, so only its own profiler sees its memory. */
-static void warn_of_prefix(struct cairn_status *status, struct cairn_profiler *profiler)
-{
-	struct cairn_error reason;
-	cairn_engine_jemalloc.explain(profiler, reason.text, sizeof reason.text);
-	snprintf(status->engine_warning, sizeof status->engine_warning, "memory allocated through %smalloc is not seen: %.400s",
-		 profiler->jemalloc.prefix, reason.text);
-}
-
 /* Cairn's own engine and its ledger. */
 static void gather_sampler(struct cairn_status *status, struct cairn_profiler *profiler)
 {
@@ -38,12 +29,7 @@ static void gather_sampler(struct cairn_status *status, struct cairn_profiler *p
 	if (!status->uses_sampler)
 		return;
 	cairn_sampler_get_status(sampler);
-	if (sampler->allocator_is_program)
-		snprintf(status->engine_warning, sizeof status->engine_warning, "%s",
-			 "malloc is part of the program itself, so that only calls from its libraries are seen; a program with jemalloc "
-			 "inside is profiled by jemalloc, with prof:true");
-	else if (profiler->jemalloc.mallctl && profiler->jemalloc.prefix[0])
-		warn_of_prefix(status, profiler);
+	cairn_sampler_warn(profiler, status->engine_warning, sizeof status->engine_warning);
 	status->has_ledger = sampler->open;
 	if (!sampler->open)
 		return;

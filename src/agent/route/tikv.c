@@ -89,8 +89,11 @@ void cairn_tikv_activate(struct cairn_call *call)
 		cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid interval: use a number of seconds");
 		return;
 	}
-	if (cairn_profiler_state(&call->agent->profiler) == CAIRN_PROFILER_ACTIVE)
+	enum cairn_profiler_state state = cairn_answer_state(call, &error);
+	if (state == CAIRN_PROFILER_ACTIVE)
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "Already in Profiling");
+	else if (state < CAIRN_PROFILER_INACTIVE)
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
 	else if (!cairn_profiler_activate(&call->agent->profiler, true, &error))
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
 	else if (!start_regular(call->agent, (unsigned)seconds))

@@ -94,9 +94,10 @@ void cairn_userver_stat(struct cairn_call *call)
 	}
 	if (cairn_profiler_is_jemalloc(profiler) && find_active(&call->response->body))
 		return;
+	struct cairn_error cause;
 	remove_active(&call->response->body);
 	cairn_buffer_format(&call->response->body, " %s %s\n", active_key,
-			    cairn_profiler_state(profiler) == CAIRN_PROFILER_ACTIVE ? "true" : "false");
+			    cairn_answer_state(call, &cause) == CAIRN_PROFILER_ACTIVE ? "true" : "false");
 }
 
 void cairn_userver_enable(struct cairn_call *call)

@@ -372,12 +372,35 @@ static bool dump(struct cairn_profiler *profiler, const char *path, int descript
 	return good;
 }
 
+bool cairn_sampler_warn(struct cairn_profiler *profiler, char *out, size_t size)
+{
+	const struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
+	struct cairn_error fix;
+	is_possible(); /* which finds the allocator */
+	out[0] = 0;
+	cairn_engine_jemalloc.explain(profiler, fix.text, sizeof fix.text);
+	if (!fix.text[0])
+		cairn_fail(&fix, "jemalloc's own profiler does, with engine:jemalloc");
+	if (cairn_patch_allocator_is_program() && jemalloc->mallctl)
+		snprintf(out, size, "malloc is part of the program itself, where Cairn's engine does not see it: %.400s", fix.text);
+	else if (cairn_patch_allocator_is_program())
+		snprintf(
+			out, size, "%s",
+			"malloc is part of the program itself, where Cairn's engine does not see it; if it is jemalloc, start the service "
+			"with MALLOC_CONF=prof:true, and keep the symbol table (strip --strip-debug) or call cairn_start with its mallctl");
+	else if (jemalloc->mallctl && jemalloc->prefix[0])
+		snprintf(out, size, "memory allocated through %smalloc is not seen: %.400s", jemalloc->prefix, fix.text);
+	return out[0] != 0;
+}
+
 static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *out)
 {
 	struct cairn_ledger ledger;
+	struct cairn_error warning;
 	const char *allocator = cairn_patch_allocator();
-	(void)profiler;
 	cairn_trailer_write_text(out, "allocator", allocator[0] ? allocator : "-");
+	if (cairn_sampler_warn(profiler, warning.text, sizeof warning.text))
+		cairn_trailer_write_text(out, "warning", warning.text);
 	if (cairn_sample_is_ours() && open_own_ledger(&ledger, NULL))
 		cairn_ledger_write_counts(&ledger, out);
 	else

@@ -47,6 +47,10 @@ void cairn_sampler_stop(void);
 /* Whether no relocation leads to the hooks any more. */
 bool cairn_sampler_is_restored(void);
 
+/* Says in one sentence what of the service's memory this engine does not see, and the fix: a malloc inside the program is called without
+ * relocations, and a jemalloc with a prefix by names that are not replaced. Returns false, with OUT empty, if it sees all of it. */
+bool cairn_sampler_warn(struct cairn_profiler *profiler, char *out, size_t size);
+
 struct cairn_sampler_status {
 	bool open;                      /* there is a ledger */
 	struct cairn_ledger ledger;     /* if so, its header as of now */

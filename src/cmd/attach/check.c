@@ -47,7 +47,7 @@ static bool check_state(int pid, bool filtered, struct cairn_error *error)
 	if (cairn_subject_line(pid, "status", "TracerPid:", tracer, sizeof tracer) && atoi(tracer) != 0)
 		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach when that has ended", pid, tracer);
 	if (state[0] == 'T' || state[0] == 't')
-		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' lets it go on", pid, pid);
+		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' resumes it", pid, pid);
 	enum cairn_subject_seccomp seccomp = cairn_subject_seccomp(pid);
 	if (seccomp == CAIRN_SECCOMP_STRICT)
 		return cairn_fail(error, "process %d may only read and write (seccomp strict mode), so that nothing can be loaded into it",

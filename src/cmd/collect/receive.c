@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 enum upload { NO_UPLOAD, SNAPSHOT, INGEST, PUSH };
-static const char spool_full[] = "the spool is full, since the store does not take what is there; try again later";
+static const char spool_full[] = "the spool is full because the store does not accept its snapshots; try again later";
 
 static enum upload upload_of(const struct cairn_request *request)
 {
@@ -94,10 +94,10 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		{"cairn_collect_rejected_total", "counter", "Accepted snapshots that no profile could be read from.", collector->rejected},
 		{"cairn_collect_ignored_total", "counter", "Accepted profiles that are not of live memory, such as of CPU time.",
 		 collector->ignored},
-		{"cairn_collect_set_aside_total", "counter", "Files set aside since they ended the collector too often.",
+		{"cairn_collect_set_aside_total", "counter", "Files set aside because they crashed the collector too often.",
 		 collector->spool.set_aside},
 		{"cairn_collect_uploads_total", "counter", "Programs and debug files uploaded.", collector->uploads.arrived},
-		{"cairn_collect_builds_refused_total", "counter", "Builds whose uploaded files ended the collector twice.",
+		{"cairn_collect_builds_refused_total", "counter", "Builds whose uploaded files crashed the collector twice.",
 		 collector->uploads.suspects.refused},
 		{"cairn_collect_uploads_removed_total", "counter", "Uploaded files removed to make room.", collector->uploads.removed},
 		{"cairn_collect_named_total", "counter", "Frames that got their names after they were stored.", collector->named},

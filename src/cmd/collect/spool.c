@@ -206,7 +206,7 @@ static void set_aside_killers(struct cairn_spool *spool)
 		uncount(spool, &status);
 		spool->set_aside++;
 		drop_attempt(spool, &spool->attempts[i]);
-		cairn_note("%s/%s ended the collector %d times while it was read, so it is set aside in %s/%s", spool->path, attempt.name,
+		cairn_note("%s/%s crashed the collector %d times, so it is set aside in %s/%s", spool->path, attempt.name,
 			   CAIRN_SPOOL_ATTEMPTS, spool->path, refused_name);
 	}
 	if (spool->set_aside > 0)

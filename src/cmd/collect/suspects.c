@@ -59,10 +59,10 @@ static void take_out(struct cairn_uploads *uploads, struct cairn_bytes line)
 		return;
 	uploads->suspects.refused += again;
 	if (again)
-		cairn_note("the collector ended twice while it read the uploaded files of build %s; they are not used any more (%s*%s)",
+		cairn_note("the collector crashed twice while it read the uploaded files of build %s; they are no longer used (%s*%s)",
 			   build_id, path, refused_ending);
 	else
-		cairn_note("the collector ended while it read the uploaded files of build %s, among others; these are tried alone",
+		cairn_note("the collector crashed while it read the uploaded files of build %s, among others; each is tried alone",
 			   build_id);
 }
 

@@ -42,10 +42,10 @@ static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
 	cairn_diagnosis_field(diagnosis, "ledger.dropped", lost, sizeof lost);
 	cairn_diagnosis_field(diagnosis, "period", period, sizeof period);
-	if (why[0])
-		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
-	else if (warning[0])
+	if (warning[0]) /* which names the fix */
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", warning);
+	else if (why[0])
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 	else if (strtod(lost, NULL) > 0)
 		cairn_finding_say(finding, CAIRN_WRONG, "Cairn's own engine profiles %s, but its ledger had no room for %s samples",
 				  allocator, lost);
@@ -75,6 +75,21 @@ static bool needs_no_restart(const struct cairn_diagnosis *diagnosis)
 	return diagnosis->can_attach && !diagnosis->has_agent;
 }
 
+/* A program or library without jemalloc, which does not run. */
+static void check_other_binary(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_bytes loader = cairn_elf_named(diagnosis->modules[0].elf, ".interp");
+	if (loader.length && memmem(loader.data, loader.length, "ld-musl", strlen("ld-musl"))) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there is no jemalloc in it, and it is linked with musl: the agent is made for glibc");
+		finding->advice = "build it for glibc";
+		return;
+	}
+	cairn_finding_say(finding, CAIRN_RIGHT, "no jemalloc in it; Cairn's own engine profiles its allocator");
+	if (loader.length)
+		cairn_finding_run(finding, diagnosis);
+}
+
 /* There is no jemalloc, and no agent answers. */
 static void check_other_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
@@ -84,6 +99,8 @@ static void check_other_allocator(struct cairn_diagnosis *diagnosis, struct cair
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use");
 		finding->advice = "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates";
+	} else if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY && diagnosis->modules[0].elf) {
+		check_other_binary(diagnosis, finding);
 	} else if (needs_no_restart(diagnosis)) {
 		cairn_finding_say(finding, CAIRN_NOTE, "%s", nothing);
 		cairn_finding_attach(finding, diagnosis);
@@ -96,25 +113,41 @@ static void check_other_allocator(struct cairn_diagnosis *diagnosis, struct cair
 	}
 }
 
+/* Whether the program's own jemalloc has no symbols, and the agent, if there is one, does not know it either: the service could have passed
+ * its mallctl. Cairn's own engine does not see such a jemalloc, and takes libc for the allocator. */
+static bool is_hidden(const struct cairn_diagnosis *diagnosis)
+{
+	char version[80];
+	cairn_diagnosis_field(diagnosis, "jemalloc.version", version, sizeof version);
+	return diagnosis->allocator && diagnosis->allocator == &diagnosis->modules[0] && !diagnosis->allocator->jemalloc.has_symbols &&
+	       !version[0];
+}
+
+static void check_jemalloc(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_elf_jemalloc *jemalloc = &diagnosis->allocator->jemalloc;
+	cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s in %s%s%s%s", jemalloc->version[0] ? jemalloc->version : "of unknown version",
+			  diagnosis->allocator->path, jemalloc->prefix[0] ? ", with the prefix " : "", jemalloc->prefix,
+			  jemalloc->has_symbols ? "" : ", without symbols: the agent does not find it, and its memory is not in a profile");
+	if (!jemalloc->has_symbols) {
+		finding->level = CAIRN_WRONG;
+		finding->advice = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
+				  "service's mallctl";
+	}
+}
+
 void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const struct cairn_diagnosis_module *program = diagnosis->module_count ? &diagnosis->modules[0] : NULL;
 	const char *library = program && program->elf ? needed(program->elf, "jemalloc") : NULL;
-	if (cairn_diagnosis_is_own_engine(diagnosis)) {
+	if (is_hidden(diagnosis)) {
+		check_jemalloc(diagnosis, finding);
+	} else if (cairn_diagnosis_is_own_engine(diagnosis)) {
 		check_own_engine(diagnosis, finding);
 	} else if (!program) {
 		check_remote_allocator(diagnosis, finding);
 	} else if (diagnosis->allocator) {
-		const struct cairn_elf_jemalloc *jemalloc = &diagnosis->allocator->jemalloc;
-		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s in %s%s%s%s",
-				  jemalloc->version[0] ? jemalloc->version : "of unknown version", diagnosis->allocator->path,
-				  jemalloc->prefix[0] ? ", with the prefix " : "", jemalloc->prefix,
-				  jemalloc->has_symbols ? "" : ", without symbols: pass its mallctl to Cairn's agent");
-		if (!jemalloc->has_symbols) {
-			finding->level = CAIRN_WRONG;
-			finding->advice = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
-					  "service's mallctl";
-		}
+		check_jemalloc(diagnosis, finding);
 	} else if (diagnosis->unread) {
 		cairn_finding_say(finding, CAIRN_UNKNOWN, "no jemalloc in the readable files, but %s cannot be read",
 				  diagnosis->unread[0] ? diagnosis->unread : "the program");
@@ -505,7 +538,7 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	enum cairn_finding_level bad = by_itself ? CAIRN_WRONG : CAIRN_NOTE;
 	if (!diagnosis->folder && prefix[0] != '/') {
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
-				  "cannot tell where it writes its dumps (%s): its working directory cannot be read", prefix);
+				  "cannot tell where it writes its dumps (%s): its working folder cannot be read", prefix);
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
 		cairn_finding_say(finding, bad, "%s, the folder for jemalloc's dumps, does not exist: dumps fail with \"Bad address\"",
 				  folder);

@@ -496,12 +496,28 @@ static bool see_dump(struct cairn_diagnosis *diagnosis, struct cairn_error *erro
 	return true;
 }
 
+/* Of a folder, the newest dump. */
+static bool choose_dump(struct cairn_diagnosis *diagnosis, struct cairn_error *error)
+{
+	struct cairn_dump_files list = {0};
+	struct stat status;
+	if (stat(diagnosis->name, &status) != 0 || !S_ISDIR(status.st_mode))
+		return true;
+	bool good = cairn_files_list(&list, 1, (char *[]){(char *)(uintptr_t)diagnosis->name}, error);
+	if (good)
+		diagnosis->name = cairn_arena_format(&diagnosis->arena, "%s", cairn_files_newest(&list, false)->path);
+	cairn_files_free(&list);
+	return good;
+}
+
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error)
 {
 	*diagnosis = (struct cairn_diagnosis){.name = name, .kind = CAIRN_DIAGNOSIS_PROCESS};
 	if (cairn_target_is(name))
 		return see_target(diagnosis, name, token, error);
-	return is_program(name) ? see_binary(diagnosis, error) : see_dump(diagnosis, error);
+	if (!choose_dump(diagnosis, error))
+		return false;
+	return is_program(diagnosis->name) ? see_binary(diagnosis, error) : see_dump(diagnosis, error);
 }
 
 void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis)

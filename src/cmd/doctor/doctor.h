@@ -6,6 +6,7 @@
 #ifndef CAIRN_CMD_DOCTOR_DOCTOR_H
 #define CAIRN_CMD_DOCTOR_DOCTOR_H
 
+#include "base/json.h"
 #include "cmd/doctor/diagnosis.h"
 
 enum {
@@ -46,7 +47,7 @@ void cairn_finding_period(struct cairn_finding *finding, struct cairn_diagnosis 
 
 typedef void cairn_check_look(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding);
 
-/* Of the allocator: doctor_allocator.c. */
+/* Of the allocator: allocator.c. */
 cairn_check_look cairn_check_allocator;
 cairn_check_look cairn_check_use;
 cairn_check_look cairn_check_single;
@@ -60,7 +61,7 @@ cairn_check_look cairn_check_threads;
 cairn_check_look cairn_check_period;
 cairn_check_look cairn_check_folder;
 
-/* Of the process around it: doctor_process.c. */
+/* Of the process around it: process.c. */
 cairn_check_look cairn_check_agent;
 cairn_check_look cairn_check_settings;
 cairn_check_look cairn_check_privileges;
@@ -72,7 +73,7 @@ cairn_check_look cairn_check_container;
 cairn_check_look cairn_check_unwinder;
 cairn_check_look cairn_check_samples;
 
-/* Of the files that give names: doctor_file.c. */
+/* Of the files that give names: file.c. */
 cairn_check_look cairn_check_on_disk;
 cairn_check_look cairn_check_build_id;
 cairn_check_look cairn_check_names;
@@ -86,7 +87,8 @@ cairn_check_look cairn_check_dump_ages;
 cairn_check_look cairn_check_dump_leaks; /* once the profile has names */
 cairn_check_look cairn_check_dump_resident;
 
-/* Of a dump: doctor_dump.c. */
+/* Of a dump: dump.c. */
+cairn_check_look cairn_check_dump_allocator;
 cairn_check_look cairn_check_dump_samples;
 cairn_check_look cairn_check_dump_period;
 cairn_check_look cairn_check_dump_maps;
@@ -97,8 +99,9 @@ cairn_check_look cairn_check_dump_totals;
 cairn_check_look cairn_check_dump_names;
 cairn_check_look cairn_check_dump_debug;
 
-/* Appends what `cairn doctor --json NAME` prints to OUT. Fails if NAME cannot be examined. TOKEN may be NULL. */
-bool cairn_doctor_json(const char *name, const char *token, struct cairn_buffer *out, struct cairn_error *error);
+/* Adds the members that `cairn doctor --json NAME` prints to the open object of JSON. Fails if NAME cannot be examined; then nothing is
+ * added. TOKEN may be NULL. */
+bool cairn_doctor_json(const char *name, const char *token, struct cairn_json *json, struct cairn_error *error);
 
 /* Whether PROFILE has samples of objects, live or freed. The memory that the service mapped itself has stacks without any. */
 bool cairn_check_has_samples(const struct cairn_profile *profile);

@@ -6,7 +6,7 @@
 #include "symbol/find.h"
 #include "symbol/symbolize.h"
 
-enum { few_samples = 100 };
+enum { few_samples = 100, warning_most = 500 };
 
 static double sum_samples(const struct cairn_profile *profile)
 {
@@ -57,11 +57,27 @@ void cairn_check_profile_coverage(struct cairn_diagnosis *diagnosis, const struc
 	}
 }
 
+/* What the engine did not see of the process's memory, as its trailer has it. */
+static struct cairn_bytes engine_warning(const struct cairn_diagnosis *diagnosis)
+{
+	return diagnosis->has_trailer ? cairn_trailer_value(&diagnosis->trailer, "warning") : (struct cairn_bytes){"", 0};
+}
+
+void cairn_check_dump_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_bytes warning = engine_warning(diagnosis);
+	if (warning.length)
+		cairn_finding_say(finding, CAIRN_WRONG, "%.*s", (int)(warning.length < warning_most ? warning.length : warning_most),
+				  warning.data);
+}
+
 void cairn_check_dump_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	char human[24];
 	const struct cairn_profile *profile = &diagnosis->profile;
-	if (!cairn_check_has_samples(profile)) {
+	if (!cairn_check_has_samples(profile) && engine_warning(diagnosis).length) {
+		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples: the engine does not see the allocator of the program");
+	} else if (!cairn_check_has_samples(profile)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples: sampling was off, or less was allocated than the period of %s",
 				  cairn_text_human(profile->period, human));
@@ -194,8 +210,8 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 			cairn_finding_say(finding, CAIRN_WRONG, "%.200s: %.250s", path, binary.reason);
 	}
 	if (missing > 0) {
-		finding->advice = "--binary FILE for a file that has moved, --sysroot DIR for the files of another machine, --symbols "
-				  "DIR for debug files";
+		finding->advice = "--binary FILE for a file that has moved, --sysroot FOLDER for the files of another machine, --symbols "
+				  "FOLDER for debug files";
 	} else if (files > 0 && identified == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
 	} else if (files > 0 && identified + fitting == files) {
@@ -225,7 +241,7 @@ void cairn_check_dump_debug(struct cairn_diagnosis *diagnosis, struct cairn_find
 		cairn_buffer_format(&joined, "%s%.*s", joined.length ? "; " : "", (int)line.length, line.data);
 	if (joined.length > 0) {
 		cairn_finding_say(finding, CAIRN_NOTE, "%.*s", (int)joined.length, joined.data);
-		finding->fix = "install the debug packages of these files, name a folder with --symbols DIR, or --debuginfod";
+		finding->fix = "install the debug packages of these files, name a folder with --symbols FOLDER, or --debuginfod";
 	}
 	cairn_buffer_free(&joined);
 	cairn_buffer_free(&text);

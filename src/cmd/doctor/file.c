@@ -1,5 +1,6 @@
 /* file.c - checks whether addresses of the program can be symbolized, and its stacks unwound.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
 #include "symbol/find.h"
@@ -28,14 +29,17 @@ void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (program->deleted) {
 		struct cairn_elf *now = cairn_elf_open(cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, program->path), NULL);
 		bool same = now && now->build_id[0] && strcmp(now->build_id, program->elf->build_id) == 0;
-		cairn_finding_say(finding, same ? CAIRN_NOTE : CAIRN_WRONG, "%s was %s while it runs%s", program->path,
-				  now ? "replaced" : "removed",
-				  same	? ", by the same build"
-				  : now ? ", by another build, so it is not used for symbols"
-					: "");
+		if (same)
+			cairn_finding_say(finding, CAIRN_NOTE, "%s was replaced while it runs, by the same build", program->path);
+		else
+			cairn_finding_say(finding, CAIRN_NOTE,
+					  "%s was %s while it runs: symbols come from /proc/%d/exe, which goes when the process ends; a "
+					  "copy serves --binary after that",
+					  program->path, now ? "replaced by another build" : "removed", diagnosis->pid);
+		const char *copy = cairn_arena_format(&diagnosis->arena, "%s.%d", cairn_base_name(program->path), diagnosis->pid);
 		finding->fix = same ? NULL
-				    : cairn_arena_format(&diagnosis->arena, "cairn top %s --binary /proc/%d/exe",
-							 cairn_shell_word(&diagnosis->arena, diagnosis->name), diagnosis->pid);
+				    : cairn_arena_format(&diagnosis->arena, "cp /proc/%d/exe %s", diagnosis->pid,
+							 cairn_shell_word(&diagnosis->arena, copy));
 		if (now)
 			cairn_elf_close(now);
 	} else if (deleted) {
@@ -108,7 +112,7 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		finding->advice = program->elf->build_id[0]
 					  ? cairn_arena_format(&diagnosis->arena,
 							       "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or pass its "
-							       "folder with --symbols DIR",
+							       "folder with --symbols FOLDER",
 							       program->elf->build_id, program->elf->build_id + 2)
 					  : "keep the unstripped binary and pass it with --binary FILE";
 	}

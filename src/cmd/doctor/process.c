@@ -185,29 +185,35 @@ void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	struct cairn_memory memory;
 	struct cairn_memory_reading reading;
 	struct cairn_error error;
-	char used[24], limit[24];
+	char own[24], used[24], limit[24], all[120];
 	if (!diagnosis->pid || !cairn_memory_open(&memory, "", diagnosis->pid, &error))
 		return;
 	bool known = cairn_memory_read(&memory, cairn_clock_ns(), &reading) && reading.limit > 0;
+	uint64_t cache = known ? cairn_memory_cache(&memory) : 0;
 	cairn_memory_close(&memory);
 	if (!known)
 		return;
-	double share = (double)reading.anonymous / (double)reading.limit;
-	cairn_text_human((double)reading.anonymous, used);
+	uint64_t charged = reading.usage - (cache < reading.usage ? cache : reading.usage);
+	double share = (double)(charged > reading.anonymous ? charged : reading.anonymous) / (double)reading.limit;
+	cairn_text_human((double)reading.anonymous, own);
 	cairn_text_human((double)reading.limit, limit);
-	const char *whose = reading.limit_of_group ? "its control group's limit" : "the machine's memory";
+	/* The limit is for all processes of the group, or of the machine. */
+	if (reading.limit_of_group)
+		snprintf(all, sizeof all, "%s of its own; its control group uses %s of %s", own, cairn_text_human((double)charged, used),
+			 limit);
+	else
+		snprintf(all, sizeof all, "%s of its own; the machine has %s, of which %s are available", own, limit,
+			 cairn_text_human((double)reading.host_available, used));
 	if (share > 0.9) {
-		cairn_finding_say(finding, CAIRN_WRONG, "%s of %s of %s are used: it may be killed before a dump is made", used, limit,
-				  whose);
+		cairn_finding_say(finding, CAIRN_WRONG, "%s: it may be killed before a dump is made", all);
 		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn dump %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else if (reading.events.oom_kill) {
-		cairn_finding_say(finding, CAIRN_NOTE,
-				  "%s of %s of %s are used; the OOM killer killed %llu processes in its group", used, limit,
-				  whose, (unsigned long long)reading.events.oom_kill);
+		cairn_finding_say(finding, CAIRN_NOTE, "%s; the OOM killer killed %llu process%s in its group", all,
+				  (unsigned long long)reading.events.oom_kill, reading.events.oom_kill == 1 ? "" : "es");
 		finding->fix =
 			cairn_arena_format(&diagnosis->arena, "cairn watch %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else {
-		cairn_finding_say(finding, CAIRN_RIGHT, "%s of %s of %s are used", used, limit, whose);
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s", all);
 	}
 }
 

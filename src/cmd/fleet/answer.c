@@ -22,7 +22,7 @@ static const struct cairn_option own_table[] = {
 
 const struct cairn_option_group cairn_fleet_answer_groups[] = {
 	{NULL, own_table, 0},
-	{"what is asked about", cairn_fleet_option_table, offsetof(struct cairn_fleet_answer_options, fleet)},
+	{"selection", cairn_fleet_option_table, offsetof(struct cairn_fleet_answer_options, fleet)},
 	{0},
 };
 

@@ -26,9 +26,9 @@ enum { points_most = 12 };
 #define AT(member) offsetof(struct cairn_fleet_diff_options, member)
 
 static const struct cairn_option table[] = {
-	{0, "load", "WHAT", "divide by the load of each instance: allocations, the name of a label with a number, or none "
-	 "(default: allocations where all snapshots count them, else none)", CAIRN_OPTION_TEXT, AT(load), 0},
-	{0, "cum", NULL, "compare cumulative sizes: functions with all they call", CAIRN_OPTION_FLAG, AT(cum), 0},
+	{0, "load", "WHAT", "normalize by load: allocations, none, or a numeric label (default: allocations if all snapshots count them)",
+	 CAIRN_OPTION_TEXT, AT(load), 0},
+	{0, "cum", NULL, "compare cumulative sizes (Total)", CAIRN_OPTION_FLAG, AT(cum), 0},
 	{'n', "rows", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT, AT(answer.rows), 0},
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_TEXT, AT(answer.rows), 0},
 	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, AT(answer.json), 0},
@@ -37,7 +37,7 @@ static const struct cairn_option table[] = {
 
 const struct cairn_option_group cairn_fleet_diff_groups[] = {
 	{NULL, table, 0},
-	{"what is asked about", cairn_fleet_option_table, AT(answer.fleet)},
+	{"selection", cairn_fleet_option_table, AT(answer.fleet)},
 	{0},
 };
 

@@ -92,11 +92,11 @@ static bool fail_empty(struct cairn_store *store, const struct cairn_question *q
 		cairn_fail(error, "no snapshot in that time; the newest is %s old (--from -TIME reaches further back)",
 			   cairn_text_span(cairn_clock_wall_ns() - newest, span));
 	else if (good && is_empty(store, question->tenant))
-		cairn_fail(error, "%s", question->tenant ? "the store has nothing of this tenant"
+		cairn_fail(error, "%s", question->tenant ? "the store has no snapshot of this tenant"
 							 : "the store is empty; 'cairn collect' or 'cairn watch --push' fills it "
 							   "(--tenant NAME shows the snapshots of a tenant)");
 	else if (good)
-		cairn_fail(error, "the store has nothing like that; 'cairn fleet services --store STORE' lists what it has");
+		cairn_fail(error, "no process in the store matches; 'cairn fleet services --store STORE' lists its services");
 	cairn_store_processes_free(&all);
 	return false;
 }

@@ -63,8 +63,8 @@ bool cairn_jeprof_ask_names(const struct cairn_jeprof_options *options, struct c
 bool cairn_jeprof_picture(const struct cairn_jeprof_options *options, struct cairn_jeprof *jeprof, struct cairn_buffer *out,
 			  struct cairn_error *error);
 
-/* --symbols: a memory map and addresses on standard input, the name of each address on standard output. PROGRAM is where
- * addresses that the map does not cover lie; MEMORY as for --memory. Returns the exit code. */
-int cairn_jeprof_symbols(const char *program, uint64_t memory);
+/* --symbols: a memory map and addresses on standard input, the name of each address on standard output. Addresses that the map does not
+ * cover are taken as those that the binaries of FIND were linked at; MEMORY as for --memory. Returns the exit code. */
+int cairn_jeprof_symbols(const struct cairn_find_options *find, uint64_t memory);
 
 #endif

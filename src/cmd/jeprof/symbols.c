@@ -53,27 +53,6 @@ static void read_request(struct request *request, struct cairn_bytes input)
 	}
 }
 
-/* Lays PROGRAM out as it was linked, for addresses that no line of the map covers. */
-static void add_program(struct cairn_profile *profile, const char *program)
-{
-	struct cairn_arena arena = {0};
-	struct cairn_identity identity;
-	struct cairn_error error;
-	uint32_t module = cairn_profile_add_module(profile, cairn_profile_text(profile, program), 0);
-	if (!cairn_identity_read(&identity, &arena, program, &error)) {
-		cairn_say_note(error.text);
-		identity.segment_count = 0;
-	}
-	for (size_t i = 0; i < identity.segment_count; i++) {
-		const struct cairn_elf_segment *segment = &identity.segments[i];
-		cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = segment->address,
-									   .limit = segment->address + segment->file_size,
-									   .offset = segment->offset,
-									   .module = module});
-	}
-	cairn_arena_free(&arena);
-}
-
 static void write_names(const struct request *request, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = &request->profile;
@@ -90,7 +69,7 @@ static void write_names(const struct request *request, struct cairn_buffer *out)
 	}
 }
 
-int cairn_jeprof_symbols(const char *program, uint64_t memory)
+int cairn_jeprof_symbols(const struct cairn_find_options *find, uint64_t memory)
 {
 	struct cairn_error error;
 	struct cairn_file file;
@@ -100,11 +79,12 @@ int cairn_jeprof_symbols(const char *program, uint64_t memory)
 	cairn_profile_init(&request.profile);
 	read_request(&request, file.bytes);
 	cairn_maps_read(&request.profile, cairn_buffer_bytes(&request.map));
-	add_program(&request.profile, program);
 	cairn_maps_attach(&request.profile);
+	cairn_modules_map(&request.profile, find, true);
 	struct cairn_symbolize_report report;
-	cairn_symbolize(&request.profile,
-			&(struct cairn_symbolize_options){.find = {.binaries = &program, .binary_count = 1}, .memory = memory}, &report);
+	cairn_symbolize(&request.profile, &(struct cairn_symbolize_options){.find = *find, .memory = memory}, &report);
+	for (size_t i = 0; i < request.profile.warning_count; i++)
+		cairn_say_note(cairn_profile_string(&request.profile, request.profile.warnings[i]));
 	cairn_symbolize_report_free(&report);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	write_names(&request, &out);

@@ -223,7 +223,8 @@ static void add_notes(struct cairn_account *account)
 			   "doctor'",
 			   cairn_text_human(facts->profile_bytes, a), cairn_text_human((double)cairn_bill_live(facts), b));
 	if (bill->uncertain > bill->total / 100)
-		cairn_fail(new_note(account), "up to %s of the allocator's lines may be other anonymous memory; mappings here do not tell",
+		cairn_fail(new_note(account),
+			   "up to %s of the allocator's lines may be other anonymous memory; the mappings do not show which",
 			   cairn_text_human((double)bill->uncertain, a));
 	if (facts->smaps.huge > bill->total / 100)
 		cairn_fail(new_note(account), "%s are in transparent huge pages%s%s", cairn_text_human((double)facts->smaps.huge, a),

@@ -160,13 +160,24 @@ static int by_memory(const void *a, const void *b)
 	return one->anonymous > other->anonymous ? -1 : one->anonymous < other->anonymous;
 }
 
+/* Their memory, pages that several of them have since a fork counted once. */
+static uint64_t sum_once(const struct cairn_members *members)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < members->count; i++)
+		sum += cairn_memory_in_sum(members->items[i].life.pid, members->items[i].anonymous);
+	return sum;
+}
+
 bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms)
 {
 	struct cairn_moment *taken = calloc(1, sizeof *taken);
 	int64_t end = cairn_clock_ns() + patience_ms * CAIRN_MILLISECOND_NS, now;
 	if (!taken)
 		return false;
-	taken->memory = members->anonymous;
+	taken->memory = taken->sum = members->anonymous;
+	if (members->count > 1)
+		taken->sum = sum_once(members);
 	taken->processes = members->count;
 	taken->time_ns = cairn_clock_wall_ns();
 	if (members->count > 0)

@@ -25,6 +25,7 @@ struct cairn_moment {
 	struct cairn_shot shots[CAIRN_SHOTS];
 	size_t count;
 	uint64_t memory;  /* of all members then, with and without a shot */
+	uint64_t sum;     /* the same with what they share counted once, to be shown */
 	size_t processes; /* the number of those */
 	int64_t time_ns;  /* since 1970 */
 };

@@ -9,6 +9,7 @@
 #include "protocol/config.h"
 #include "protocol/listen.h"
 #include "symbol/elf.h"
+#include "symbol/jemalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +76,18 @@ static bool loads_jemalloc(const char *loader, const char *program)
 static struct cairn_program study_binary(const struct cairn_elf *elf, const char *path)
 {
 	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
-	struct cairn_program program = {CAIRN_JEMALLOC_NONE, .is_static = loader.length == 0};
+	struct cairn_program program = {.jemalloc = CAIRN_JEMALLOC_NONE, .is_static = loader.length == 0};
 	program.is_musl = loader.length && memmem(loader.data, loader.length, "ld-musl", 7);
+	struct cairn_elf_jemalloc jemalloc;
 	/* jemalloc's messages begin with this, in every build. */
-	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10))
+	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10)) {
+		bool known = cairn_elf_jemalloc(elf, &jemalloc);
 		program.jemalloc = CAIRN_JEMALLOC_INSIDE;
-	else if (loader.length && !program.is_musl && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, path))
+		/* A program that has the agent inside as well may pass its mallctl. */
+		program.is_hidden = known && !jemalloc.has_symbols &&
+				    !memmem(elf->file.bytes.data, elf->file.bytes.length, "CAIRN_CONF", 10);
+		program.is_unable = known && !jemalloc.profiles;
+	} else if (loader.length && !program.is_musl && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, path))
 		program.jemalloc = CAIRN_JEMALLOC_LOADED;
 	return program;
 }
@@ -88,7 +95,7 @@ static struct cairn_program study_binary(const struct cairn_elf *elf, const char
 struct cairn_program cairn_program_study(const char *path)
 {
 	struct cairn_file file;
-	struct cairn_program program = {CAIRN_JEMALLOC_UNKNOWN, false, false};
+	struct cairn_program program = {.jemalloc = CAIRN_JEMALLOC_UNKNOWN};
 	char interpreter[256] = "";
 	if (!cairn_file_read(&file, path, NULL))
 		return program;

@@ -11,6 +11,8 @@ enum { CAIRN_PROGRAM_PATH = 4096 };
 
 struct cairn_program {
 	enum { CAIRN_JEMALLOC_UNKNOWN, CAIRN_JEMALLOC_NONE, CAIRN_JEMALLOC_LOADED, CAIRN_JEMALLOC_INSIDE } jemalloc;
+	bool is_hidden; /* that jemalloc has no symbols: the agent does not find it, and Cairn's own engine does not see its memory */
+	bool is_unable; /* it was built without profiling */
 	bool is_static; /* no loader: nothing can be preloaded, and jemalloc's own unwinder aborts when it profiles */
 	bool is_script; /* what holds for the interpreter need not hold for the programs that it starts */
 	bool is_musl;   /* another C library than the agent's; unknown for a static program */

@@ -148,7 +148,7 @@ static double describe(const struct cairn_profile *sum, char *live, struct cairn
 	struct cairn_top top;
 	struct cairn_shape shape = {.node_count = functions_shown};
 	char number[32];
-	if (!cairn_view_make(&view, sum, &(struct cairn_view_options){0}, &error))
+	if (!cairn_view_make(&view, sum, &(struct cairn_view_options){.fold_wrappers = true}, &error))
 		return 0;
 	cairn_top_make(&top, &view, &shape);
 	cairn_text_human(view.total, live);
@@ -173,7 +173,8 @@ static void say_ending(const struct cairn_supervision *run, const char *name)
 	if (run->left > 0)
 		snprintf(left, sizeof left, "; %zu descendant process%s still run%s", run->left, run->left == 1 ? "" : "es",
 			 run->left == 1 ? "s" : "");
-	cairn_note("%s (process %d) %s after %.1f s, at most %s resident%s", name, run->pid, ending, run->seconds, resident, left);
+	cairn_note("%s (process %d) %s after %.1f s, %sat most %s resident%s", name, run->pid, ending, run->seconds,
+		   run->had_children ? "its largest process had " : "", resident, left);
 }
 
 static void format_time(int64_t time_ns, char *out, size_t size)
@@ -258,10 +259,11 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 	/* Its memory was read before the profile was taken, and may have grown meanwhile: the profile tells whether there was more. */
 	if (at_end && highest->count > 0)
 		write_moment(run, options, highest, ".peak", fmax(now.total * much_higher, 1), &peak);
-	double most = peak.good ? fmax((double)highest->memory, peak.total) : (double)highest->memory;
+	double most = peak.good ? fmax((double)highest->sum, peak.total) : (double)highest->sum;
 	if (!now.sampled && !options->quiet) {
-		cairn_note(options->waited ? "no profile: nothing was sampled; use 'cairn activate' to start sampling, or leave out --wait"
-					   : "no profile: no process had an agent, or none allocated enough to be sampled");
+		cairn_note("no profile: %s", options->unseen   ? options->unseen
+					     : options->waited ? "nothing was sampled; use 'cairn activate' to start sampling, or --active"
+							       : "no process had an agent, or none allocated enough to be sampled");
 	} else if (!options->quiet) {
 		const struct cairn_moment *shown = at_end ? end : highest;
 		format_time(shown->time_ns, clock, sizeof clock);

@@ -11,6 +11,7 @@ struct cairn_summary_options {
 	const char *prefix;
 	bool quiet;         /* write the profile, print nothing */
 	bool waited;        /* sampling was not on from the start */
+	const char *unseen; /* why the command's own memory is in no profile; NULL if nothing is known of that */
 };
 
 /* Writes the profiles of RUN, that of its end and, if it was much higher, that of its peak, and prints on standard error how the run

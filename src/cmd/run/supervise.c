@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/supervise.h"
 
+#include "base/peek.h"
 #include "base/time.h"
 #include "cmd/command.h"
 #include "process/clock.h"
@@ -204,10 +205,24 @@ static void see_stop(struct loop *loop, int number)
 	kill(-loop->run->pid, SIGCONT);
 }
 
+/* Whether process PID, which may have ended, has waited for others: the kernel has added their page faults up (cminflt). */
+static bool has_waited(pid_t pid)
+{
+	char path[32], room[1024];
+	unsigned long faults = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	struct cairn_bytes stat = cairn_peek(path, room, sizeof room - 1);
+	room[stat.length] = 0;
+	const char *name_end = strrchr(room, ')');
+	return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %lu", &faults) == 1 && faults > 0;
+}
+
 static void reap(struct loop *loop)
 {
 	struct rusage usage;
 	int status;
+	if (!loop->ended)
+		loop->run->had_children = has_waited(loop->run->pid);
 	/* Orphaned descendants are reaped here too. */
 	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0;) {
 		if (pid != loop->run->pid)

@@ -21,6 +21,7 @@ struct cairn_supervision {
 	pid_t pid;
 	int status; /* as wait(2) gives it */
 	struct rusage usage;
+	bool had_children; /* it has waited for other processes, whose peak the usage may be */
 	double seconds;
 	uint64_t most;               /* anonymous memory of the tree at its peak */
 	struct cairn_moment highest; /* no shots if none was taken */

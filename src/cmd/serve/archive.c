@@ -130,12 +130,12 @@ static struct cairn_archive_point describe(const struct cairn_profile *part, str
 	struct cairn_trailer trailer;
 	struct cairn_archive_point point = {
 		.id = part->time_ns / CAIRN_MILLISECOND_NS,
-		.origin = {part->process_id, part->start_ns, part->time_ns},
+		.origin = cairn_origin_of(part),
 		.resident = part->resident_bytes,
 		.limit = part->limit_bytes,
 		.limit_of_group = part->limit_of_group,
-		.allocated = part->allocated_bytes,
-		.since_ns = part->since_ns,
+		.group = part->group_bytes,
+		.own = cairn_own_memory_of(part),
 		.period = part->period,
 		.build = build_of(part),
 	};
@@ -319,15 +319,16 @@ void cairn_archive_profile(const struct cairn_archive *archive, const struct cai
 	profile->start_ns = at->origin.start_ns;
 	profile->resident_bytes = at->resident;
 	profile->limit_bytes = at->limit;
-	profile->allocated_bytes = at->allocated;
-	profile->since_ns = at->since_ns;
+	profile->allocated_bytes = at->own.allocated;
+	profile->before_bytes = at->own.before;
+	profile->since_ns = at->origin.since_ns;
 	profile->period = at->period;
 	add_point(at, values, profile->values);
 	if (!base)
 		return;
 	profile->base_count = sum->sample_count * values;
 	profile->base = cairn_array_zero(profile->base_count + 1, sizeof(double));
-	profile->base_within = cairn_origin_same(at->origin, base->origin);
+	profile->base_within = cairn_origin_continues(at->origin, base->origin);
 	add_point(base, values, profile->base);
 	for (size_t i = 0; i < profile->base_count; i++)
 		profile->values[i] -= profile->base[i];
@@ -375,13 +376,16 @@ void cairn_archive_series(const struct cairn_archive *archive, size_t most, stru
 		series->points[i] = (struct cairn_series_point){
 			.origin = point->origin,
 			.total = point->total,
+			.bytes = point->total,
 			.resident = point->resident,
+			.own = point->own,
 			.limit = point->limit,
 			.limit_of_group = point->limit_of_group,
+			.group = point->group,
 			.ended = point->ended,
 			.path = "",
-			.run = i == 0 ? 0 : series->points[i - 1].run + !cairn_origin_same(points[i - 1]->origin, point->origin),
 		};
+		cairn_series_point_follow(&series->points[i], i ? &series->points[i - 1] : NULL);
 	}
 	sort_cells(series, points);
 	free(points);

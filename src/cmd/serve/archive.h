@@ -23,9 +23,10 @@ struct cairn_archive_point {
 	struct cairn_origin origin;
 	double total; /* live bytes, as the dump estimates them */
 	double objects; /* live objects; 0 if unknown */
-	double resident, limit, allocated; /* 0 if unknown */
+	double resident, limit; /* 0 if unknown */
 	bool limit_of_group;
-	int64_t since_ns; /* when sampling began */
+	double group; /* memory charged to that group; 0 if unknown */
+	struct cairn_own_memory own;
 	double period;
 	uint64_t build; /* distinguishes builds of the program; 0 if unknown */
 	char reason[CAIRN_ARCHIVE_REASON]; /* why it was written; "" if the dump does not say */

@@ -177,7 +177,7 @@ static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 {
 	struct cairn_buffer body = {0};
 	if (process->life.pid && (state_of(process->life.pid) == 'T' || state_of(process->life.pid) == 't')) {
-		cairn_serve_process_state(process, CAIRN_SERVE_STOPPED, "stopped by a signal; it goes on with kill -CONT");
+		cairn_serve_process_state(process, CAIRN_SERVE_STOPPED, "stopped by a signal; kill -CONT resumes it");
 		return false;
 	}
 	if (!process->found && !find(process, error)) {

@@ -109,7 +109,7 @@ struct asking {
 /* Whether the client still waits for the answer. */
 static bool go_on(const struct asking *asking, struct cairn_error *error)
 {
-	return !atomic_load(asking->gone) || cairn_fail(error, "nobody waits for the answer any more");
+	return !atomic_load(asking->gone) || cairn_fail(error, "the client no longer waits for the answer");
 }
 
 static bool find_type(const struct query *query, const struct profile_type **type, struct cairn_error *error)
@@ -155,7 +155,6 @@ static bool ask(struct asking *asking, const struct query *query, bool with_earl
 }
 
 /* Writes a sorted list of unique texts. */
-
 static void put_sorted(struct asking *asking, const struct cairn_strings *strings)
 {
 	const char **sorted = cairn_array_new(strings->count, sizeof *sorted);

@@ -103,8 +103,7 @@ static struct cairn_bytes leaf_name(const struct judging *judging, const struct 
 static double hours_left(const struct judging *judging)
 {
 	const struct cairn_series_point *last = &judging->series.points[judging->series.point_count - 1];
-	double now = last->resident > 0 ? last->resident : last->total, rate = judging->leaks.forecast_per_hour;
-	return last->limit > 0 && rate > 0 ? fmax(0, (last->limit - now) / rate) : -1;
+	return cairn_leaks_hours_left(&judging->leaks, last, last->limit, judging->leaks.forecast_per_hour);
 }
 
 static void say_limit(const struct judging *judging, char *out, size_t size)
@@ -165,16 +164,9 @@ static void say_rest(const struct judging *judging)
 	struct cairn_verdict_summary *summary = judging->summary;
 	const struct cairn_leaks *leaks = &judging->leaks;
 	char span[40], others[200];
-	size_t early = 0;
-	unsigned more = 0;
-	for (size_t i = 0; i < leaks->count; i++)
-		if (leaks->rows[i].trend.verdict == CAIRN_TOO_EARLY && leaks->rows[i].now.value >= 0.05 * leaks->now.value) {
-			early++;
-			more = leaks->rows[i].trend.more_dumps > more ? leaks->rows[i].trend.more_dumps : more;
-		}
-	if (leaks->total.verdict == CAIRN_TOO_EARLY || early > 0) {
+	if (leaks->total.verdict == CAIRN_TOO_EARLY) {
 		summary->kind = CAIRN_VERDICT_EARLY;
-		summary->more_dumps = leaks->total.more_dumps > more ? leaks->total.more_dumps : more;
+		summary->more_dumps = leaks->total.more_dumps;
 		snprintf(summary->sentence, sizeof summary->sentence, "Too early to tell after %s",
 			 span_text(leaks->hours, span, sizeof span));
 		return;
@@ -306,7 +298,7 @@ static void write_layers(struct judging *judging, struct cairn_buffer *out)
 {
 	struct cairn_timeline timeline;
 	struct cairn_json json = cairn_json(out);
-	cairn_timeline_make(&timeline, &judging->series, &judging->view, layer_most);
+	cairn_timeline_make(&timeline, &judging->series, &judging->view, &judging->leaks, layer_most);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_open(&json, "ids", '[');
 	for (size_t i = 0; i < judging->series.point_count; i++)

@@ -184,22 +184,21 @@ static void describe_course(struct course *course, const struct cairn_archive *a
 	cairn_archive_series(archive, points_most, &course->series);
 	if (!cairn_view_make(&course->view, &course->series.profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL))
 		return;
-	cairn_timeline_make(&course->timeline, &course->series, &course->view, layer_most);
+	cairn_leaks_rank(&course->leaks, &course->series, &course->view);
+	cairn_timeline_make(&course->timeline, &course->series, &course->view, &course->leaks, layer_most);
 	cairn_page_film_make(&course->film, &course->timeline, 0, &course->chart, &course->arena);
 	course->film.to = point_at(&course->series, tree->at);
 	course->film.from = tree->base ? point_at(&course->series, tree->base) : course->film.to;
 	options->course = &course->film;
 	if (archive->count < least_dumps || course->series.profile.sample_count == 0)
 		return;
-	cairn_leaks_rank(&course->leaks, &course->series, &course->view);
 	cairn_page_describe(&course->page, &course->series, &course->leaks, &course->view, &course->arena);
 	options->series = &course->page;
 }
 
 static void free_course(struct course *course, const struct cairn_page_options *options)
 {
-	if (options->series)
-		cairn_leaks_free(&course->leaks);
+	cairn_leaks_free(&course->leaks);
 	if (options->course)
 		cairn_timeline_free(&course->timeline);
 	cairn_view_free(&course->view);
@@ -384,9 +383,15 @@ static bool diagnose(struct job *job, struct cairn_error *error)
 	if (!process->name)
 		return cairn_fail_usage(error, "only dumps of this process are known");
 	snprintf(number, sizeof number, "%d", process->pid);
-	cairn_response_start(&job->exchange->response, 200, json_type);
-	const char *name = process->service ? number : process->name;
-	return cairn_doctor_json(name, NULL, &job->exchange->response.body, error);
+	struct cairn_response *response = &job->exchange->response;
+	cairn_response_start(response, 200, json_type);
+	struct cairn_json json = cairn_json(&response->body);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_integer(&json, "version", 1);
+	bool good = cairn_doctor_json(process->service ? number : process->name, NULL, &json, error);
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(&response->body, '\n');
+	return good;
 }
 
 /* Starts an agent in a process if this user is allowed to, as `cairn attach PID` does. */

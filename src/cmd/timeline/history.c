@@ -46,7 +46,7 @@ static void write_json(const struct cairn_history *history, struct cairn_buffer 
 static void write_page(const struct cairn_history *history, const char *title, struct cairn_buffer *out)
 {
 	struct cairn_buffer svg = cairn_buffer(SIZE_MAX);
-	cairn_history_svg(history, title, &svg);
+	cairn_history_svg(history, title, CAIRN_HISTORY_WHOLE, &svg);
 	struct cairn_bytes picture = cairn_buffer_bytes(&svg);
 	const char *line = memchr(picture.data, '\n', picture.length);
 	picture = cairn_bytes_skip(picture, line ? (size_t)(line - picture.data) + 1 : 0);
@@ -65,7 +65,7 @@ static void write_history(const struct cairn_history_ask *ask, const struct cair
 	if (ask->format == CAIRN_HISTORY_JSON)
 		write_json(&history, out);
 	else if (ask->format == CAIRN_HISTORY_SVG)
-		cairn_history_svg(&history, ask->title, out);
+		cairn_history_svg(&history, ask->title, CAIRN_HISTORY_WHOLE, out);
 	else if (ask->format == CAIRN_HISTORY_TEXT)
 		cairn_history_text(&history, ask->title, out);
 	else
@@ -93,7 +93,7 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 	if (good && (ask->required || is_one_file(&list))) {
 		cairn_profile_free(&profile);
 		const char *path = cairn_files_newest(&list, false)->path;
-		good = cairn_source_read(&profile, path, options, error);
+		good = cairn_source_read(&profile, path, options, error) && cairn_source_check_thread(&profile, options, error);
 		*found = good && profile.history_count > 0;
 		if (good && !*found && ask->required)
 			good = cairn_fail(error, "%s has no history: the dump of the last moment of a process has one, and so has a ledger "

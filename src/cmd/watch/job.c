@@ -41,7 +41,8 @@ static bool find_agent(struct cairn_watch_job *job, struct cairn_target *target)
 	char pid[16];
 	snprintf(pid, sizeof pid, "%d", job->life.pid);
 	for (int i = 0; i < lists_read; i++) {
-		if (cairn_target_find(target, job->life.pid ? pid : job->name, job->watch->token, &job->error)) {
+		const char *name = job->watch->from ? job->watch->from : job->life.pid ? pid : job->name;
+		if (cairn_target_find(target, name, job->watch->token, &job->error)) {
 			job->error.text[0] = 0;
 			if (job->life.pid)
 				cairn_watch_job_program(job->life.pid, job->program, sizeof job->program);

@@ -20,6 +20,7 @@ struct cairn_watch {
 	struct cairn_folder folder;
 	const char *pattern; /* of file names */
 	const char *token;
+	const char *from; /* where dumps are taken from instead of an agent: a URL; NULL for none */
 	char host[65];
 	bool attach; /* processes without an agent are given one, */
 	struct cairn_attach_settings agent; /* with these settings */

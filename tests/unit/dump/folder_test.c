@@ -252,6 +252,46 @@ static void test_strangers(void)
 	chmod(folder.path, 0700);
 }
 
+/* Limits of one process in a folder with others' dumps, also of an earlier process with the same PID: theirs are neither counted nor
+ * removed, whatever is wrong with them or with the disk. */
+static void test_owner(void)
+{
+	struct cairn_error error;
+	size_t removed, others = 0, own = 0;
+	struct cairn_listing listing;
+	start("owner", (struct cairn_folder_limits){.count = 5, .bytes = 4000, .age_seconds = 1, .owner = {9, 0xbeef, 9}});
+	folder.limits.free_bytes = 0;
+	const struct cairn_folder_limits limits = folder.limits;
+	folder.limits = (struct cairn_folder_limits){0};
+	for (unsigned i = 0; i < 30; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "node.9.%u.i%u.heap", i, i);
+		const struct cairn_folder_facts facts = {.reason = i % 2 ? CAIRN_DUMP_LAST ": killed" : "interval"};
+		cairn_folder_write(&folder, name, dump_of(i % 3 ? 9 : 77, 8, 100 + i, 1000), &facts, &error);
+	}
+	struct cairn_bytes whole = dump_of(9, 8, 100, 1000);
+	write_plain("cut.heap", whole.data, whole.length / 2);
+	utimensat(AT_FDCWD, path_of("cut.heap"), (struct timespec[]){{1000, 0}, {1000, 0}}, 0);
+	folder.limits = limits;
+	ok(cairn_folder_thin(&folder, &removed, &error) && removed == 0, "a folder full of others' dumps: none goes");
+	for (unsigned i = 0; i < 40; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%02u.heap", i);
+		cairn_folder_write(&folder, name, dump_of(9, 9, 200 + i, 1000 + i), &manual, &error);
+	}
+	folder.limits.free_bytes = (uint64_t)1 << 60;
+	ok(cairn_folder_thin(&folder, &removed, &error), "thinned for a full disk too");
+	ok(cairn_folder_list(&folder, &listing, &error), "listed");
+	for (size_t i = 0; i < listing.count; i++)
+		*(listing.dumps[i].process.ticks == 9 ? &own : &others) += 1;
+	is_int(own, 2, "of the process itself the first and the newest stay");
+	is_int(others, 30, "and all of the others");
+	is_int(listing.damaged, 1, "also the one that was cut short");
+	cairn_listing_free(&listing);
+	folder.limits = (struct cairn_folder_limits){.count = 1, .age_seconds = 1, .owner = {.pid = 9}};
+	ok(cairn_folder_thin(&folder, &removed, &error) && removed == 0, "a process whose start is not known owns none");
+}
+
 static bool has_digits(const char *name)
 {
 	return name[0] == '0';
@@ -294,6 +334,7 @@ int main(void)
 	test_clock();
 	test_limits();
 	test_strangers();
+	test_owner();
 	test_remove_own();
 	return finish();
 }

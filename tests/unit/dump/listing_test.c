@@ -175,6 +175,19 @@ static void test_spread(void)
 	cairn_listing_free(&listing);
 }
 
+/* The dump that `cairn run` took at the highest moment is the highest, also of a process that had more memory later. */
+static void test_peak(void)
+{
+	struct cairn_listing listing = make();
+	for (int i = 0; i < 3; i++)
+		add(&listing, 1 << 22, 7, i, 1000 + (uint64_t)i, 10);
+	snprintf(listing.dumps[1].name, sizeof listing.dumps[1].name, "run.peak.heap");
+	cairn_listing_mark(&listing);
+	ok(listing.dumps[1].marks & CAIRN_DUMP_HIGHEST && !(listing.dumps[2].marks & CAIRN_DUMP_HIGHEST),
+	   "the peak of a run is the highest");
+	cairn_listing_free(&listing);
+}
+
 static void test_large(void)
 {
 	struct cairn_listing listing = make();
@@ -251,6 +264,7 @@ int main(void)
 {
 	test_many_folders();
 	test_spread();
+	test_peak();
 	test_large();
 	test_crash_loop();
 	test_text();

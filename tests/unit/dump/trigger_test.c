@@ -197,6 +197,34 @@ static void test_interval(void)
 	is_int(wrong, 0, "every 4G of allocation, from when the total became known, and again after a reset");
 }
 
+/* How many dumps a service gets that allocates 900 MiB a second for 100 seconds, with a look every half second. */
+static int dumps_of_interval(const struct cairn_trigger_rules *rules)
+{
+	struct cairn_trigger trigger = {0};
+	int dumps = 0;
+	for (int look = 0; look <= 200; look++) {
+		struct cairn_memory_reading reading = {.anonymous = mib(5), .allocated = mib(1 + 450.0 * look)};
+		enum cairn_trigger_reason due = cairn_trigger_look(&trigger, rules, &reading, look * second / 2);
+		dumps += due == CAIRN_TRIGGER_INTERVAL;
+		if (due)
+			cairn_trigger_dumped(&trigger, rules, &reading, due, true);
+	}
+	return dumps;
+}
+
+static void test_interval_distance(void)
+{
+	struct cairn_error error;
+	struct cairn_trigger_rules rules = {.distance = cairn_trigger_usual.distance,
+					    .interval_distance = cairn_trigger_usual.interval_distance};
+	cairn_trigger_set(&rules, "interval", "1G", &error);
+	is_int(dumps_of_interval(&rules), 87, "a dump for each of 87 gigabytes, as with jemalloc");
+	cairn_trigger_set(&rules, "interval", "64M", &error);
+	is_int(dumps_of_interval(&rules), 100, "but only one a second");
+	cairn_trigger_set(&rules, "distance", "20s", &error);
+	is_int(dumps_of_interval(&rules), 5, "a distance that is given holds for this rule too");
+}
+
 static void test_pressure(void)
 {
 	const struct cairn_trigger_rules rules = {.pressure = 0.1, .distance = 10 * second};
@@ -382,6 +410,7 @@ int main(void)
 	test_high_and_time();
 	test_clock();
 	test_interval();
+	test_interval_distance();
 	test_pressure();
 	test_failure();
 	test_pause();

@@ -56,6 +56,19 @@ static struct cairn_memory_reading look(void)
 	return reading;
 }
 
+/* The page cache of the group that has the limit. */
+static uint64_t cache(void)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	uint64_t found = 0;
+	if (cairn_memory_open(&memory, root, 42, &error) && cairn_memory_read(&memory, 0, &reading))
+		found = cairn_memory_cache(&memory);
+	cairn_memory_close(&memory);
+	return found;
+}
+
 static const char mounts_two[] =
 	"21 1 0:5 / /proc rw - proc proc rw\n31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 static const char mounts_one[] = "35 31 0:31 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
@@ -134,6 +147,9 @@ static void test_version_two(void)
 	reading = look();
 	is_int(reading.limit, 8388608, "the tightest limit above counts");
 	is_int(reading.usage, 7000000, "with what is charged there");
+	is_int(cache(), 0, "of which cache, if the kernel does not say, is nothing");
+	put("/sys/fs/cgroup/system.slice/memory.stat", "anon 5\nfile 999\nactive_anon 8\ninactive_file 100\nactive_file 20\n");
+	is_int(cache(), 120, "else what of it can be dropped");
 	ok(reading.limit_of_group, "and is a group's");
 	put("/sys/fs/cgroup/system.slice/db.service/memory.high", "5000000\n");
 	is_int(look().limit, 5000000, "the mark at which the kernel slows is a limit");
@@ -160,6 +176,8 @@ static void test_version_one(void)
 	struct cairn_memory_reading reading = look();
 	is_int(reading.limit, 4194304, "the group above has one");
 	is_int(reading.usage, 4000000, "and what is charged to it");
+	put("/sys/fs/cgroup/memory/docker/memory.stat", "inactive_file 1\nactive_file 2\ntotal_inactive_file 300\ntotal_active_file 40\n");
+	is_int(cache(), 340, "of which cache with that of the groups below");
 	is_int(reading.events.max, 11, "how often it was reached");
 	is_int(reading.events.oom_kill, 3, "and who was killed for it");
 	is_near(reading.pressure, 0.1234, 1e-9, "pressure is the machine's");
@@ -324,6 +342,36 @@ static void test_real(void)
 	is_int(count_descriptors(), descriptors, "no descriptor is left");
 }
 
+/* 32 MiB that a child has of its parent are in a sum of both only once. */
+static void test_sum(void)
+{
+	enum { size = 32 << 20 };
+	char *shared = malloc(size);
+	memset(shared, 1, size);
+	uint64_t before = cairn_memory_in_sum(getpid(), UINT64_MAX);
+	int pipes[2];
+	if (pipe(pipes) != 0)
+		return;
+	pid_t child = fork();
+	if (child == 0) {
+		char byte;
+		close(pipes[1]);
+		_exit(read(pipes[0], &byte, 1) != 0); /* until the parent has looked */
+	}
+	close(pipes[0]);
+	uint64_t sum = cairn_memory_in_sum(getpid(), UINT64_MAX) + cairn_memory_in_sum(child, UINT64_MAX);
+	if (before == UINT64_MAX)
+		ok(sum == UINT64_MAX - 1, "a kernel without Pss_Anon: what was read otherwise counts");
+	else
+		ok(before >= size && sum < before + size / 2, "shared after a fork: %llu KiB, of %llu before",
+		   (unsigned long long)sum >> 10, (unsigned long long)before >> 10);
+	is_int((int64_t)cairn_memory_in_sum(child, 4096), 4096, "never more than the process has by another count");
+	is_int((int64_t)cairn_memory_in_sum(1 << 30, 77), 77, "and that where there is no such process");
+	close(pipes[1]);
+	waitpid(child, NULL, 0);
+	free(shared);
+}
+
 int main(void)
 {
 	snprintf(root, sizeof root, "/tmp/cairn-memory.XXXXXX");
@@ -337,6 +385,7 @@ int main(void)
 	test_hostile();
 	test_change();
 	test_real();
+	test_sum();
 	ok(holds_without_first_thread(reads_its_memory), "a process without its first thread reads its own memory");
 	begin();
 	char command[100];

@@ -264,10 +264,23 @@ static void test_filter(void)
 		cairn_bytes_of("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] net\n t2: 2: 200 [0: 0]\n@ 0x10\n t*: 3: 300 [0: 0]\n"
 			       " t1: 1: 100 [0: 0]\n t2: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n"),
 		"x", &(struct cairn_read_options){.split_threads = true}, &error);
-	ok(!cairn_filter_thread(&profile, "nobody", &error), "a thread that is not there");
+	ok(!cairn_filter_no_thread(&profile, "nobody", &error), "a thread that is not there");
 	like_text(error.text, "1 (net), 2", "those that are get named");
-	ok(cairn_filter_thread(&profile, "net", &error), "by name");
-	is_near(cairn_profile_total(&profile, profile.default_value), 100, 1e-6, "its bytes");
+	cairn_filter_thread(&profile, "net");
+	is_near(cairn_profile_total(&profile, profile.default_value), 100, 1e-6, "its bytes, by name");
+
+	struct cairn_profile sum, none = dump(first_run);
+	struct cairn_combine combine;
+	cairn_filter_thread(&none, "net");
+	is_int(none.sample_count, 0, "a profile without that thread has no samples left");
+	cairn_profile_init(&sum);
+	cairn_combine_start(&combine, &sum);
+	ok(cairn_combine_add(&combine, &profile, 1, &error) && cairn_combine_add(&combine, &none, -1, &error), "it is a base");
+	cairn_combine_finish(&combine);
+	is_near(cairn_profile_total(&sum, sum.default_value), 100, 1e-6, "that takes nothing away");
+	ok(sum.base != NULL, "but makes it a difference");
+	cairn_profile_free(&none);
+	cairn_profile_free(&sum);
 	cairn_profile_free(&profile);
 }
 

@@ -30,6 +30,9 @@ static void test_sniff(void)
 	       CAIRN_FORMAT_FOLDED, "folded, though it would walk as pprof");
 	is_int(cairn_profile_sniff((struct cairn_bytes){"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24}), CAIRN_FORMAT_CPU, "CPU");
 	is_int(cairn_profile_sniff((struct cairn_bytes){"\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01\x61", 11}), CAIRN_FORMAT_PPROF, "pprof");
+	static const char later[] = "\x91\x06" "12345678\x8d\x06" "1234\x80\x01\x05\x0a\x04\x08\x01\x10\x02";
+	is_int(cairn_profile_sniff((struct cairn_bytes){later, 25}), CAIRN_FORMAT_PPROF, "pprof with fields of a later schema");
+	is_int(cairn_profile_sniff((struct cairn_bytes){later, 19}), CAIRN_FORMAT_UNKNOWN, "such fields alone");
 	is_int(cairn_profile_sniff(cairn_bytes_of("Dear reader,\nthis is a letter.\n")), CAIRN_FORMAT_UNKNOWN, "a letter");
 }
 

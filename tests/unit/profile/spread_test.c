@@ -12,7 +12,7 @@ static void start(struct cairn_profile *profile)
 {
 	cairn_profile_init(profile);
 	profile->kind = CAIRN_PROFILE_HEAP;
-	profile->format = "jemalloc heap_v2";
+	profile->size_classes = true;
 	profile->period = period;
 	profile->unsampling = CAIRN_UNSAMPLE_POISSON;
 	cairn_profile_add_value_type(profile, "inuse_objects", "count");

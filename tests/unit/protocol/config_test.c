@@ -57,6 +57,61 @@ static void test_file(void)
 	is_int(config.activate, CAIRN_CONFIG_OFF, "a dotted key; a file cut short is read as far as it goes");
 }
 
+/* Keys that somebody meant for the agent, and keys of a service that have the same names. */
+static void test_outside(void)
+{
+	static const struct {
+		const char *text, *problem;
+		bool token_unusable;
+	} cases[] = {
+		{"listen = '127.0.0.1:1'\n", "CAIRN_CONFIG: 'listen' is ignored outside the section [cairn]", false},
+		{"listen = '127.0.0.1:1'\ntoken = 'x'\n", "'listen' is ignored", true},
+		{"listen = '127.0.0.1:1'\nname = 'a service'\n", "", false},
+		{"listen = '127.0.0.1:1'\ntoken = 'x'\n[http]\naddr = 'y'\n", "", false},
+		{"[http]\nlisten = 'y'\n", "", false},
+		{"mode = 'standalone'\n[memory]\nenable_heap_profiling = true\n", "", false},
+		{"name = 'a service'\nenable-heap-profiling = true\n", "'enable_heap_profiling' is ignored", false},
+		{"listen = '127.0.0.1:1'\n[cairn]\nseconds = 4\n", "", false},
+		{"", "", false},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cairn_config config;
+		cairn_config_default(&config);
+		cairn_config_file(&config, cairn_bytes_of(cases[i].text));
+		ok(cases[i].problem[0] ? strstr(config.problems, cases[i].problem) != NULL : !config.problems[0], "case %zu: '%s'", i,
+		   config.problems);
+		is_int(config.token_unusable, cases[i].token_unusable, "and the token");
+		is_text(config.listen, "", "none of them is used");
+	}
+}
+
+static void test_inline_tables(void)
+{
+	static const struct {
+		const char *text;
+		int activate;
+		uint64_t seconds;
+	} cases[] = {
+		{"memory = { enable_heap_profiling = false }\n[cairn]\nseconds = 7\n", CAIRN_CONFIG_OFF, 7},
+		{"memory={enable_heap_profiling=true,other='}'}\ncairn = {listen = \"[::1]:9\", seconds = 8} # both\n", CAIRN_CONFIG_ON, 8},
+		{"x = {memory = {enable_heap_profiling = true}}\n[cairn]\nseconds = 9\n", CAIRN_CONFIG_UNSET, 9},
+		{"[server]\na = { b = [1, {c = ']'}], d = { } }\n[cairn]\nseconds = 6\n", CAIRN_CONFIG_UNSET, 6},
+		{"memory = {\n # over lines\n enable_heap_profiling = true,\n}\ncairn.seconds = 5\n", CAIRN_CONFIG_ON, 5},
+		{"a = {b={c={d={e={f={g={h={i={j={k=1}}}}}}}}}}\n[cairn]\nseconds = 4\n", CAIRN_CONFIG_UNSET, 4},
+		{"a = { no pair }\n[cairn]\nseconds = 3\n", CAIRN_CONFIG_UNSET, 3},
+		{"cairn = { seconds = 2", CAIRN_CONFIG_UNSET, 2},
+		{"memory = {", CAIRN_CONFIG_UNSET, 10},
+		{"a = {\n b = 1,\n[cairn]\nseconds = 11\n", CAIRN_CONFIG_UNSET, 11},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cairn_config config;
+		cairn_config_default(&config);
+		cairn_config_file(&config, cairn_bytes_of(cases[i].text));
+		ok(config.activate == (uint64_t)cases[i].activate && config.seconds == cases[i].seconds && !config.problems[0],
+		   "inline tables: case %zu", i);
+	}
+}
+
 static void test_mode(void)
 {
 	static const char *const bad[] = {"", "0", "640x", "0400", "0755", "01640", "-640", " 640", "rw-r-----", "99999999999999999999999"};
@@ -114,6 +169,72 @@ static void test_rules(void)
 	is_near(rules.share, 0.9, 1e-9, "it is nine tenths");
 }
 
+/* What MALLOC_CONF says of jemalloc's profiler holds for Cairn's engine, below all that is said to it. */
+static void test_malloc_conf(void)
+{
+	static const struct {
+		const char *text;
+		int activate;
+		uint64_t period, interval;
+		const char *prefix;
+	} cases[] = {
+		{"", CAIRN_CONFIG_UNSET, 524288, 0, "cairn"},
+		{"prof_active:true,lg_prof_sample:14,prof_prefix:/x", CAIRN_CONFIG_UNSET, 524288, 0, "cairn"},
+		{"prof:true", CAIRN_CONFIG_ON, 524288, 0, "cairn"},
+		{"prof:false,prof_prefix:/x,prof:true", CAIRN_CONFIG_ON, 524288, 0, "/x"},
+		{"prof:true,prof_prefix:/x,prof:false", CAIRN_CONFIG_UNSET, 524288, 0, "cairn"},
+		{"prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:/tmp/jeprof-SERVICE", CAIRN_CONFIG_OFF, 16384, 0,
+		 "/tmp/jeprof-SERVICE"},
+		{"background_thread:true,prof:true,lg_prof_interval:30", CAIRN_CONFIG_ON, 524288, 1 << 30, "cairn"},
+		{"prof:true,lg_prof_interval:-1,lg_prof_sample:99,lg_prof_sample:x,prof_prefix:", CAIRN_CONFIG_ON, 524288, 0, "cairn"},
+		{"prof:true,lg_prof_sample:41,lg_prof_interval:63", CAIRN_CONFIG_ON, 524288, 0, "cairn"},
+		{"prof:true,lg_prof_sample:0,noise,prof_prefix:/x", CAIRN_CONFIG_ON, 1, 0, "cairn"},
+		{",prof:true", CAIRN_CONFIG_UNSET, 524288, 0, "cairn"},
+		{"prof_prefix:/a,prof:true,prof_prefix:/b:c", CAIRN_CONFIG_ON, 524288, 0, "/b:c"},
+	};
+	struct cairn_config config;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cairn_config_default(&config);
+		cairn_config_malloc_conf(&config, cairn_bytes_of(cases[i].text));
+		ok(config.activate == (uint64_t)cases[i].activate && config.period == cases[i].period &&
+			   config.rules.interval == cases[i].interval && strcmp(config.prefix, cases[i].prefix) == 0 && !config.problems[0],
+		   "MALLOC_CONF='%s'", cases[i].text);
+	}
+	is_text(cairn_config_origin_name(config.origins[CAIRN_KEY_PREFIX]), "MALLOC_CONF", "a value is known to be from there");
+	cairn_config_default(&config);
+	cairn_config_environment(&config, cairn_bytes_of("enable_heap_profiling:false,prefix:own"));
+	cairn_config_malloc_conf(&config, cairn_bytes_of("prof:true,prof_prefix:/x,lg_prof_sample:12"));
+	ok(config.activate == CAIRN_CONFIG_OFF && config.period == 4096 && strcmp(config.prefix, "own") == 0, "CAIRN_CONF wins over it");
+}
+
+/* Only a folder that was given to Cairn is limited as a whole. */
+static void test_folder(void)
+{
+	static const struct {
+		const char *environment, *file;
+		bool all;
+	} cases[] = {
+		{"", "", false},
+		{"interval:4G,prefix:/var/x/node,ledger:/var/x/ledger", "", false},
+		{"keep_free:1G", "", false},
+		{"keep_count:0", "", true},
+		{"keep_age:7d", "", true},
+		{"dumps:/var/dumps", "", true},
+		{"", "[cairn]\ndumps = '/var/dumps'\n", true},
+		{"", "[server.heap_profiling]\ndir = './'\nenable_auto = true\n", false},
+		{"dumps:/var/dumps", "[server.heap_profiling]\ndir = './'\n", true},
+		{"", "[cairn]\ndumps = '/var/dumps'\n[server.heap_profiling]\ndir = './'\n", false},
+		{"keep_bytes:1G", "[server.heap_profiling]\ndir = './'\n", true},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cairn_config config;
+		cairn_config_default(&config);
+		cairn_config_file(&config, cairn_bytes_of(cases[i].file));
+		cairn_config_environment(&config, cairn_bytes_of(cases[i].environment));
+		is_int(cairn_config_limits_all(&config), cases[i].all, "'%s' and %zu: whose dumps may go", cases[i].environment, i);
+	}
+}
+
 /* A token that was given and cannot be used is never taken for none. */
 static void test_token(void)
 {
@@ -167,8 +288,12 @@ int main(void)
 {
 	test_token();
 	test_rules();
+	test_folder();
+	test_malloc_conf();
 	test_mode();
 	test_environment();
 	test_file();
+	test_outside();
+	test_inline_tables();
 	return tap_done();
 }

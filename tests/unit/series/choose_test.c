@@ -53,6 +53,22 @@ int main(void)
 	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 15, 20}), 0,
 	       "the same number after a restart is of another");
 	is_int(cairn_origin_same((struct cairn_origin){1, 15, 20}, (struct cairn_origin){1, 5, 10}), 0, "in either order");
+	struct cairn_origin first = {1, 5, 10, .life = {1, 0xabcd, 100}}, other = {1, 6, 20, .life = {1, 0xabcd, 200}};
+	is_int(cairn_origin_same(first, other), 0, "two containers have a process 1 each, whose lives differ");
+	other.life = first.life;
+	is_int(cairn_origin_same(first, other), 1, "one life is one process");
+	other.start_ns = 15;
+	is_int(cairn_origin_same(first, other), 1, "whatever the clock said of its start");
+	other.life.ticks = 0;
+	is_int(cairn_origin_same(first, other), 0, "if a life is not known, the start decides");
+	other = first;
+	other.time_ns = 20;
+	is_int(cairn_origin_continues(first, other), 1, "it goes on");
+	other.since_ns = 8;
+	is_int(cairn_origin_continues(first, other), 1, "if sampling began before both");
+	other.since_ns = 12;
+	is_int(cairn_origin_continues(first, other), 0, "but not if samples were discarded in between");
+	is_int(cairn_origin_continues(other, first), 0, "in either order");
 	is_text(choose(DUMPS("- - 0 1", "- - 0 2", "- - 0 2"), &choice), "xxx", "nothing known, one service");
 	is_text(choose(DUMPS("- /bin/a 1 1", "- /bin/a 0 9", "- /bin/a 1 2"), &choice), "x.x",
 		"one that lost its end has no place among those that did not");

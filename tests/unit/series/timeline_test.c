@@ -33,7 +33,7 @@ static void make(struct film *film, const char *const *texts, const char *proces
 	}
 	cairn_series_finish(&film->series, &duplicates);
 	cairn_view_make(&film->view, &film->series.profile, &(struct cairn_view_options){0}, &error);
-	cairn_timeline_make(&film->timeline, &film->series, &film->view, layers);
+	cairn_timeline_make(&film->timeline, &film->series, &film->view, NULL, layers);
 	film->out = cairn_buffer(SIZE_MAX);
 	cairn_timeline_svg(&film->timeline, &(struct cairn_timeline_svg_options){0}, &film->out);
 	cairn_buffer_byte(&film->out, '\0');

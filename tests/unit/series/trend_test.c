@@ -239,6 +239,24 @@ static void test_appearance_before(void)
 	   cairn_verdict_name(trend.verdict));
 }
 
+/* A leak of the release before: the process that runs now has none of it. */
+static void test_gone(void)
+{
+	enum { dumps = 24 };
+	double values[dumps], hours[dumps];
+	uint32_t run[dumps];
+	for (int length = 1; length <= 8; length++) {
+		for (int i = 0; i < dumps; i++) {
+			hours[i] = i / 6.0;
+			run[i] = i >= dumps - length;
+			values[i] = run[i] ? 0 : period * (100 + 30 * i);
+		}
+		struct cairn_trend trend = judge(values, hours, run, dumps, period);
+		ok(trend.verdict != CAIRN_GROWING && trend.verdict != CAIRN_FILLING,
+		   "a leak that %d dumps after a restart do not have is %s", length, cairn_verdict_name(trend.verdict));
+	}
+}
+
 /* How many of the paths are called growing, of 100 samples to begin with, if so many samples come and go in each interval; with COUNTED,
  * the dumps say how many did. */
 static int growing_of(double comes, double goes, bool counted)
@@ -277,6 +295,94 @@ static void test_counts(void)
 	ok(balanced == 0, "what comes and goes in balance grows in %d", balanced);
 }
 
+/* A sawtooth that repeats at about the pace of the dumps that are picked from very many. */
+static void test_alias(void)
+{
+	enum { all = 640 };
+	static double values[all], hours[all];
+	static uint32_t run[all];
+	static const double seconds[] = {597, 600, 603, 606};
+	for (size_t s = 0; s < sizeof seconds / sizeof *seconds; s++) {
+		sim_seed(3);
+		for (int i = 0; i < all; i++) {
+			double phase = fmod(60.0 * i, seconds[s]) / seconds[s];
+			hours[i] = i / 60.0;
+			values[i] = period * sim_poisson(200 + 200 * phase);
+		}
+		struct cairn_trend trend = judge(values, hours, run, all, period);
+		ok(trend.verdict == CAIRN_SAWTOOTH && fabs(trend.period_hours * 60 - 10) < 1, "every %.0f s, with a dump each minute: %s",
+		   seconds[s], cairn_verdict_name(trend.verdict));
+	}
+}
+
+/* A leak of 20 samples a day under work that piles up by day and is freed at midnight. */
+static void test_leak_under_swings(void)
+{
+	enum { days = 14, all = 24 * days };
+	static double values[all], hours[all];
+	static uint32_t run[all];
+	for (int leaks = 0; leaks < 2; leaks++) {
+		sim_seed(9);
+		double leaked = 0;
+		for (int i = 0; i < all; i++) {
+			leaked += leaks ? sim_poisson(20 / 24.0) : 0;
+			hours[i] = i;
+			values[i] = period * (50 + leaked + sim_poisson(10.0 * (i % 24)));
+		}
+		struct cairn_trend trend = judge(values, hours, run, all, period);
+		if (leaks)
+			ok(trend.verdict == CAIRN_GROWING && fabs(trend.per_hour * 24 / period - 20) < 4 &&
+				   fabs(trend.period_hours - 24) < 1,
+			   "a leak under a sawtooth: %s, %.1f a day, under a rhythm of %.1f hours", cairn_verdict_name(trend.verdict),
+			   trend.per_hour * 24 / period, trend.period_hours);
+		else
+			is_int(trend.verdict, CAIRN_SAWTOOTH, "a sawtooth without one");
+	}
+}
+
+/* A step, seen by so many dumps since. */
+static void test_last_step(void)
+{
+	enum { all = 24 };
+	double values[all], hours[all];
+	uint32_t run[all] = {0};
+	for (int after = 1; after <= 3; after++) {
+		sim_seed(4);
+		for (int i = 0; i < all; i++) {
+			hours[i] = i / 6.0;
+			values[i] = period * sim_poisson(i < all - after ? 100 : 400);
+		}
+		struct cairn_trend trend = judge(values, hours, run, all, period);
+		if (after < 3)
+			ok(trend.verdict == CAIRN_TOO_EARLY && trend.more_dumps == 3 - (uint32_t)after,
+			   "a jump that %d dumps show is %s, %u more are needed", after, cairn_verdict_name(trend.verdict),
+			   trend.more_dumps);
+		else
+			is_int(trend.verdict, CAIRN_STOPPED, "one that three show has stopped");
+	}
+}
+
+/* A leak, seen each hour and then twenty times within seconds. */
+static void test_burst_at_the_end(void)
+{
+	enum { all = 28 };
+	double values[all], hours[all], held = 0;
+	uint32_t run[all] = {0};
+	int right = 0;
+	for (int seed = 0; seed < seeds; seed++) {
+		sim_seed((uint64_t)seed + 50);
+		held = 0;
+		for (int i = 0; i < all; i++) {
+			hours[i] = i < 8 ? i : 7 + (i - 7) / 3600.0;
+			held += sim_poisson(i == 0 ? 100 : 60 * (hours[i] - hours[i - 1]));
+			values[i] = held * period;
+		}
+		struct cairn_trend trend = judge(values, hours, run, all, period);
+		right += trend.verdict == CAIRN_GROWING && fabs(trend.per_hour / period - 60) < 15;
+	}
+	ok(right >= 36, "dumps in quick succession at the end do not change the rate: right in %d of %d", right, seeds);
+}
+
 /* A service that restarts so often that every run has a few dumps only, and leaks. */
 static void test_many_runs(void)
 {
@@ -304,5 +410,10 @@ int main(void)
 	test_appearance_before();
 	test_counts();
 	test_many_runs();
+	test_gone();
+	test_alias();
+	test_leak_under_swings();
+	test_last_step();
+	test_burst_at_the_end();
 	return tap_done();
 }

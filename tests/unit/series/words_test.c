@@ -34,7 +34,7 @@ int main(void)
 		{{.verdict = CAIRN_FILLING, .level = 4096, .level_low = 2048, .level_high = 8192},
 		 "filling: levels off near 4.0 KiB, 2.0 KiB to 8.0 KiB"},
 		{{.verdict = CAIRN_FILLING, .refilling = true, .level = 4096, .level_low = 2048, .level_high = 8192},
-		 "filling: fills again after a restart, was near 4.0 KiB, 2.0 KiB to 8.0 KiB"},
+		 "filling: fills again, was near 4.0 KiB, 2.0 KiB to 8.0 KiB"},
 		{{.verdict = CAIRN_STOPPED, .since = 9.5}, "stopped since 30.0 minutes ago"},
 		{{.verdict = CAIRN_STEADY}, "steady"},
 		{{.verdict = CAIRN_WANDERING}, "wandering"},

@@ -165,6 +165,14 @@ int main(void)
 					      .start_ns = profile.start_ns};
 	struct cairn_store_point point = {.time_ns = profile.time_ns, .period = profile.period, .unsampling = profile.unsampling,
 					  .has_allocated = true, .resident = profile.resident_bytes, .ended = ""};
+	struct cairn_cursor columns = cairn_cursor(cairn_buffer_bytes(&rows[CAIRN_TABLE_SNAPSHOTS]));
+	cairn_cursor_skip(&columns, 7 * 8); /* up to how it was sampled */
+	point.unsampling = cairn_sampling_method(cairn_row_take_number(&columns), &point.size_classes);
+	ok(point.unsampling == profile.unsampling && point.size_classes, "the row says how it was sampled, and of which sizes objects are");
+	ok(cairn_sampling_method(CAIRN_UNSAMPLE_NONE, &point.size_classes) == CAIRN_UNSAMPLE_NONE && !point.size_classes,
+	   "older rows do not say sizes");
+	ok(cairn_sampling_method(99, &point.size_classes) == CAIRN_UNSAMPLE_UNKNOWN, "what a later version may write is not known");
+	point.size_classes = true;
 	cairn_profile_init(&again);
 	cairn_snapshot_read(&again, &dictionary, &process, &point, samples, 2);
 	for (uint32_t i = 0; i < profile.value_count; i++)
@@ -176,6 +184,7 @@ int main(void)
 	is_int(again.frames[again.locations[again.stacks[0]].first_frame].line, 10, "and lines");
 	is_int(cairn_profile_file_offset(&again, &again.locations[again.stacks[0]]), 0x1000, "its places");
 	is_int(cairn_profile_knows_errors(&again, again.default_value), 1, "and how far off it may be");
+	ok(again.size_classes == profile.size_classes, "by the same rule");
 	cairn_profile_free(&again);
 
 	/* A store that has lost the stacks still has the totals. */

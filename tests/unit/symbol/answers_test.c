@@ -21,8 +21,9 @@ static const struct cairn_symbol_frame template[] = {{.function = "fill<int, cha
 static const struct cairn_symbol_frame nameless[] = {{.file = "/src/start.S", .line = 7}};
 
 static const struct cairn_probe probes[] = {{"/bin/a", 100, 7, 123456789}, {"/usr/lib/debug/a", 0, 0, 0}};
-static const struct cairn_answers_origin origin = {
-	.key = "abcd", .options = "sysroot=/x", .note = "stripped", .probes = probes, .probe_count = 2};
+static const struct cairn_elf_segment segments[] = {{.offset = 0x1000, .address = 0x401000, .file_size = 0x200}, {.offset = 0x2000}};
+static const struct cairn_answers_origin origin = {.key = "abcd", .options = "sysroot=/x", .note = "stripped", .probes = probes,
+	.probe_count = 2, .segments = segments, .segment_count = 2};
 
 static struct cairn_buffer make(void)
 {
@@ -76,6 +77,8 @@ static void test_contents(void)
 		is_int(answers.probe_count, 2, "the probes");
 		is_text(cairn_answers_string(&answers, answers.probes[1].path).data, "/usr/lib/debug/a", "the path of a probe");
 		is_int(answers.probes[0].modified_ns, 123456789, "its time");
+		ok(answers.segment_count == 2 && answers.segments[0].offset == 0x1000 && answers.segments[0].address == 0x401000 &&
+		   answers.segments[0].file_size == 0x200 && answers.segments[1].offset == 0x2000, "the segments of the binary");
 	}
 	cairn_buffer_free(&block);
 }

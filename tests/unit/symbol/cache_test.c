@@ -65,7 +65,29 @@ static bool load(const struct cairn_binary *binary, const struct cairn_find_opti
 	return right;
 }
 
+/* The same for a build whose file is gone. */
+static bool load_gone(const char *build_id)
+{
+	struct cairn_file file;
+	struct cairn_answers answers;
+	if (!cairn_cache_load_gone(&cache, &arena, build_id, &file, &answers))
+		return false;
+	bool right = cairn_answers_find(&answers, 0x1000) == 0;
+	cairn_file_close(&file);
+	return right;
+}
+
 static const struct cairn_find_options usual;
+
+static void test_gone(void)
+{
+	struct cairn_binary binary = binary_of("90ee");
+	struct cairn_error error;
+	ok(!load_gone("90ee"), "a build that was never seen has no answers");
+	ok(store(&binary, &usual, scratch, 3, &error) && load_gone("90ee"),
+	   "one that was has them, also incomplete ones: there are no better");
+	ok(!load_gone("../90ee") && !load_gone(""), "what is no build-id is none");
+}
 
 static void test_hit_and_miss(void)
 {
@@ -250,6 +272,7 @@ int main(void)
 	unsetenv("CAIRN_CACHE_LIMIT");
 	ok(cairn_cache_open(&cache, &arena), "the cache lies in XDG_CACHE_HOME");
 	test_hit_and_miss();
+	test_gone();
 	test_outdated();
 	test_corrupt();
 	test_concurrent();

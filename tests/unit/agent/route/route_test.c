@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/admission.h"
 #include "agent/host/agent.h"
-#include "protocol/listen.h"
 #include "agent/route/route.h"
 #include "agent/route/symbols.h"
 #include "base/pages.h"
+#include "protocol/listen.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/sample.h"
 
+#include "../include/cairn.h"
 #include "agent/sampler/heap.h"
 #include "agent/sampler/sampler.h"
-#include "../include/cairn.h"
 #include "tap.h"
 
 #include <pthread.h>

@@ -1,0 +1,111 @@
+/* say.c - everything that commands print: errors and notes on standard error, results on standard output or to a file.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "base/utf8.h"
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Messages contain names of files and processes, which may contain anything: only text goes to a terminal. */
+static void say(const char *kind, const char *text)
+{
+	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
+	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&line, "%scairn: %s", colour ? "\033[31m" : "", kind);
+	cairn_utf8_show(&line, cairn_bytes_of(text));
+	cairn_buffer_text(&line, colour ? "\033[0m\n" : "\n");
+	fwrite(line.data, 1, line.length, stderr);
+	cairn_buffer_free(&line);
+}
+
+int cairn_say_error(const char *text)
+{
+	say("", text);
+	return CAIRN_EXIT_FAILED;
+}
+
+int cairn_say_failure(const struct cairn_error *error)
+{
+	cairn_say_error(error->text);
+	return error->usage ? CAIRN_EXIT_USAGE : CAIRN_EXIT_FAILED;
+}
+
+int cairn_say_usage(const char *text)
+{
+	cairn_say_error(text);
+	return CAIRN_EXIT_USAGE;
+}
+
+int cairn_say_not_one(int count, const char *kind, const char *detail)
+{
+	struct cairn_error error;
+	if (count == 0)
+		cairn_fail_usage(&error, "missing %s: %s", kind, detail);
+	else
+		cairn_fail_usage(&error, "takes one %s, not %d: %s", kind, count, detail);
+	return cairn_say_failure(&error);
+}
+
+void cairn_say_note(const char *text)
+{
+	if (!cairn_option_quiet)
+		say("note: ", text);
+}
+
+void cairn_note(const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		cairn_out_of_memory(0);
+	cairn_say_note(text);
+	free(text);
+}
+
+void cairn_print(FILE *file, const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		cairn_out_of_memory(0);
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	cairn_utf8_show_lines(&shown, (struct cairn_bytes){text, (size_t)length});
+	fwrite(shown.data, 1, shown.length, file);
+	cairn_buffer_free(&shown);
+	free(text);
+}
+
+int cairn_say_output(const char *path, struct cairn_bytes bytes)
+{
+	struct cairn_error error;
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	bool standard = !path || strcmp(path, "-") == 0;
+	if (standard && isatty(STDOUT_FILENO)) {
+		cairn_utf8_show_coloured(&shown, bytes);
+		bytes = cairn_buffer_bytes(&shown);
+	}
+	errno = 0;
+	bool good = cairn_file_write(path, bytes, &error) || (errno == EPIPE && standard);
+	cairn_buffer_free(&shown);
+	return good ? CAIRN_EXIT_DONE : cairn_say_error(error.text);
+}
+
+int cairn_say_lines(struct cairn_bytes text)
+{
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	cairn_utf8_show_lines(&shown, text);
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&shown));
+	cairn_buffer_free(&shown);
+	return code;
+}

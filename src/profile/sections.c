@@ -1,0 +1,480 @@
+/* sections.c - applies the sections of a dump of Cairn's own engine to the profile of its stack lines.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/sections.h"
+
+#include "base/array.h"
+#include "base/text.h"
+#include "profile/live.h"
+#include "profile/unsample.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { labels_most = 5 }; /* of one sample: age, size, name and number of the thread, heap */
+
+/* What the live objects of a sample keep unused, in bytes. */
+struct spare {
+	double slack;         /* usable beyond what was requested */
+	double fragmentation; /* free in their slabs */
+};
+
+struct sections {
+	struct cairn_reader *reader;
+	struct cairn_profile *profile;
+	struct cairn_pieces *pieces;
+	struct spare *spares; /* by sample */
+	size_t spare_count, spare_capacity;
+};
+
+struct cairn_pieces cairn_pieces(size_t dump_length)
+{
+	/* In a dump of jemalloc, a stack has at most 1,024 frames, and the line of a thread or an object at least 16 characters. */
+	enum { frames_for_a_byte = 1024 / 16, frames_least = 1 << 20 };
+	return (struct cairn_pieces){.shared_left = frames_least + frames_for_a_byte * dump_length};
+}
+
+void cairn_pieces_free(struct cairn_pieces *pieces)
+{
+	free(pieces->items);
+	*pieces = (struct cairn_pieces){0};
+}
+
+void cairn_pieces_add(struct cairn_pieces *pieces, const struct cairn_piece *piece)
+{
+	cairn_array_room(pieces->items, pieces->count, pieces->capacity);
+	pieces->items[pieces->count++] = *piece;
+}
+
+const struct cairn_piece *cairn_pieces_last(const struct cairn_pieces *pieces)
+{
+	assert(pieces->count > 0);
+	return &pieces->items[pieces->count - 1];
+}
+
+bool cairn_pieces_may_share(struct cairn_pieces *pieces, size_t count, size_t depth)
+{
+	if (depth && count > pieces->shared_left / depth) {
+		pieces->crowded = true;
+		return false;
+	}
+	pieces->shared_left -= count * depth;
+	return true;
+}
+
+/* Reads the names of the host's own heaps: NAMES maps the number of each to its string. */
+static void read_heap_names(struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_map *names)
+{
+	struct cairn_bytes value;
+	uint64_t heap;
+	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);)
+		if (cairn_text_decimal(&value, &heap) && cairn_text_take(&value, " ") && value.length)
+			*cairn_map_at(names, heap) = cairn_strings_add(&profile->strings, value);
+}
+
+/* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if NAMES does not have it. */
+static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_map *names)
+{
+	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
+	struct cairn_label labels[labels_most];
+	char number[24];
+	uint32_t key = cairn_profile_text(profile, "heap");
+	if (set.count >= sizeof labels / sizeof *labels || (set.count && profile->labels[set.first + set.count - 1].key == key))
+		return;
+	snprintf(number, sizeof number, "%llu", (unsigned long long)heap);
+	uint32_t name = cairn_map_get(names, heap);
+	if (name == CAIRN_NONE)
+		name = cairn_profile_text(profile, number);
+	if (set.count)
+		memcpy(labels, profile->labels + set.first, set.count * sizeof *labels);
+	labels[set.count] = (struct cairn_label){.key = key, .text = name};
+	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
+}
+
+/* Adds a sample with the stack of WHOLE and these labels, with all values 0. */
+static size_t add_sample_like(struct cairn_profile *profile, size_t whole, const struct cairn_label *labels, size_t count)
+{
+	uint32_t label_set = cairn_profile_add_labels(profile, labels, count);
+	size_t sample = cairn_profile_add_sample_like(profile, whole, label_set, (const double[CAIRN_VALUES_MAX]){0});
+	cairn_profile_set_sampled(profile, sample, 0);
+	return sample;
+}
+
+/* Ages and sizes are split into classes. Size classes are those of the page: up to a power of two. */
+static int64_t size_class(uint64_t size)
+{
+	enum { last = 62 };
+	unsigned bits = size <= 1 ? 0 : 64 - (unsigned)__builtin_clzll((unsigned long long)size - 1);
+	return (int64_t)1 << (bits < last ? bits : last);
+}
+
+/* The sample for the age and size class of LIVE within piece AT. Each class has its own sample with the same stack, made on first use;
+ * PARTS holds their indices. */
+static size_t sample_of_class(struct sections *in, struct cairn_map *parts, size_t at, const struct cairn_live *live)
+{
+	const struct cairn_read_options *options = &in->reader->options;
+	struct cairn_profile *profile = in->profile;
+	unsigned age = options->split_ages ? cairn_age_class(live->age_us) : 0;
+	int64_t size = options->split_sizes ? size_class(live->size) : 1;
+	uint32_t *known = cairn_map_at(parts, ((uint64_t)at * CAIRN_AGES + age) * 64 + (unsigned)__builtin_ctzll((unsigned long long)size));
+	if (*known != CAIRN_NONE)
+		return *known;
+	if (!cairn_pieces_may_share(in->pieces, 1, profile->samples[in->pieces->items[at].sample].depth))
+		return *known = (uint32_t)in->pieces->items[at].sample;
+	struct cairn_label_set set = profile->label_sets[profile->samples[in->pieces->items[at].sample].labels];
+	struct cairn_label labels[labels_most];
+	size_t count = 0;
+	if (options->split_ages)
+		labels[count++] = (struct cairn_label){.key = cairn_profile_text(profile, "age"),
+						       .text = cairn_profile_text(profile, cairn_age_name(age))};
+	if (options->split_sizes) {
+		uint32_t bytes = cairn_profile_text(profile, "bytes");
+		labels[count++] = (struct cairn_label){.key = bytes, .unit = bytes, .is_number = true, .number = size};
+	}
+	for (size_t i = 0; i < set.count && count < labels_most; i++)
+		labels[count++] = profile->labels[set.first + i];
+	return *known = (uint32_t)add_sample_like(profile, in->pieces->items[at].sample, labels, count);
+}
+
+/* An object's share of the free space in its slab, which is divided among the objects that keep the slab from being released. */
+static double fragmentation_of(const struct cairn_live *live)
+{
+	if (live->slab_regions == 0)
+		return 0;
+	double free = (double)live->slab_bytes / (double)live->slab_regions * (double)live->slab_free;
+	return free / (double)(live->slab_regions - live->slab_free);
+}
+
+/* Adds one sample of Cairn's sampler to the numbers of its stack. */
+static void add_live(struct sections *in, size_t sample, const struct cairn_live *live)
+{
+	struct cairn_profile *profile = in->profile;
+	double objects = 1, bytes = (double)live->size;
+	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
+	double slack = objects * (double)live->slack;
+	profile->slack_bytes += slack;
+	profile->age_bytes[cairn_age_class(live->age_us)] += bytes;
+	if (profile->as_slack)
+		bytes = slack;
+	profile->has_slabs |= live->slab_regions > 0;
+	if (profile->as_fragmentation)
+		bytes = objects * fragmentation_of(live);
+	double *values = profile->values + sample * profile->value_count;
+	values[CAIRN_HEAP_INUSE_OBJECTS] += objects;
+	values[CAIRN_HEAP_INUSE_SPACE] += bytes;
+	profile->sampled[sample]++;
+	const struct cairn_read_options *options = &in->reader->options;
+	if (options->with_freed) {
+		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
+		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
+	}
+	if (!options->all_values && !options->every_kind)
+		return;
+	in->spares = cairn_array_reserve(in->spares, &in->spare_capacity, profile->sample_count, sizeof *in->spares);
+	while (in->spare_count < profile->sample_count)
+		in->spares[in->spare_count++] = (struct spare){0};
+	in->spares[sample].slack += slack;
+	in->spares[sample].fragmentation += objects * fragmentation_of(live);
+}
+
+/* A dump from Cairn's sampler lists its samples after the stacks; each is un-sampled by its own size and period. Stacks and samples are in
+ * the same order, by stack and thread. */
+static void read_live(struct sections *in, struct cairn_bytes section, const struct cairn_trailer *trailer)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_live live;
+	const struct cairn_read_options *options = &in->reader->options;
+	bool limited = options->older_us || options->younger_us;
+	bool by_class = (options->split_ages || options->split_sizes) && !options->at_peak;
+	struct cairn_map parts = {0}, heaps = {0};
+	read_heap_names(profile, trailer, &heaps);
+	profile->has_ages = true;
+	profile->as_slack = options->as_slack;
+	profile->as_fragmentation = options->as_fragmentation;
+	limited |= options->as_slack || options->as_fragmentation;
+	for (size_t i = 0; i < in->pieces->count; i++) {
+		double *values = profile->values + in->pieces->items[i].sample * profile->value_count;
+		values[CAIRN_HEAP_INUSE_OBJECTS] = values[CAIRN_HEAP_INUSE_SPACE] = profile->sampled[in->pieces->items[i].sample] = 0;
+		if (limited)
+			values[CAIRN_HEAP_ALLOC_OBJECTS] = values[CAIRN_HEAP_ALLOC_SPACE] = 0;
+	}
+	profile->period = 0;
+	size_t strays = 0;
+	bool split = in->reader->options.split_threads;
+	for (size_t at = 0; cairn_live_next(&section, &live);) {
+		while (at < in->pieces->count &&
+		       (in->pieces->items[at].stack < live.stack ||
+			(split && in->pieces->items[at].stack == live.stack && in->pieces->items[at].thread < live.thread)))
+			at++;
+		bool of_stack = at < in->pieces->count && in->pieces->items[at].stack == live.stack;
+		bool listed = of_stack && (!split || in->pieces->items[at].thread == live.thread);
+		bool wanted = live.age_us >= options->older_us && (!options->younger_us || live.age_us <= options->younger_us);
+		size_t sample = of_stack ? in->pieces->items[at].sample : 0;
+		if (by_class && listed && wanted)
+			sample = sample_of_class(in, &parts, at, &live);
+		strays += !listed;
+		if (listed && wanted)
+			add_live(in, sample, &live);
+		if (live.heap && of_stack)
+			label_heap(profile, sample, live.heap, &heaps);
+		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
+		profile->period = fmax(profile->period, (double)live.period);
+	}
+	cairn_map_free(&parts);
+	cairn_map_free(&heaps);
+	if (strays)
+		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name,
+				   strays);
+}
+
+static void clear_pieces(struct sections *in)
+{
+	struct cairn_profile *profile = in->profile;
+	for (size_t i = 0; i < in->pieces->count; i++) {
+		memset(profile->values + in->pieces->items[i].sample * profile->value_count, 0,
+		       profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces->items[i].sample] = 0;
+	}
+}
+
+/* Replaces the current live counts with those at the peak. */
+static void read_peak(struct sections *in, struct cairn_bytes section, bool wanted)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_peak peak;
+	struct cairn_bytes rest = section;
+	profile->has_peak = cairn_peak_next(&rest, &peak);
+	for (rest = section; !wanted && cairn_peak_next(&rest, &peak);)
+		profile->peak_bytes += (double)peak.bytes;
+	if (!wanted || !profile->has_peak)
+		return;
+	clear_pieces(in);
+	for (size_t at = 0; cairn_peak_next(&section, &peak);) {
+		while (at < in->pieces->count && in->pieces->items[at].stack < peak.stack)
+			at++;
+		if (at == in->pieces->count || in->pieces->items[at].stack != peak.stack)
+			continue;
+		double *values = profile->values + in->pieces->items[at].sample * profile->value_count;
+		values[CAIRN_HEAP_INUSE_OBJECTS] += (double)peak.objects;
+		values[CAIRN_HEAP_INUSE_SPACE] += (double)peak.bytes;
+		profile->sampled[in->pieces->items[at].sample] += (double)peak.samples;
+	}
+	profile->at_peak = true;
+}
+
+/* Replaces the heap with the ranges of the requested KINDS that the service mapped itself. These numbers are exact, not estimates. */
+static void read_mapped(struct sections *in, struct cairn_bytes section, unsigned kinds)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_mapped mapped;
+	profile->as_mapped = kinds != 0;
+	if (kinds)
+		clear_pieces(in);
+	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
+		profile->has_mapped = true;
+		/* A reservation has no resident pages, unless the service has changed its protection since. */
+		double resident = mapped.has_resident			 ? (double)mapped.resident
+				  : mapped.kind == CAIRN_MAPPED_RESERVED ? 0
+									 : (double)mapped.bytes;
+		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_RESERVED)
+			profile->mapped_bytes += resident;
+		if (mapped.kind == CAIRN_MAPPED_BRK)
+			profile->break_bytes += resident;
+		while (at < in->pieces->count && in->pieces->items[at].stack < mapped.stack)
+			at++;
+		if (!(kinds >> mapped.kind & 1) || at == in->pieces->count || in->pieces->items[at].stack != mapped.stack)
+			continue;
+		double *values = profile->values + in->pieces->items[at].sample * profile->value_count;
+		values[CAIRN_HEAP_INUSE_OBJECTS]++;
+		values[CAIRN_HEAP_INUSE_SPACE] += in->reader->options.mapped_resident ? resident : (double)mapped.bytes;
+		profile->sampled[in->pieces->items[at].sample]++;
+	}
+	if (profile->as_mapped) {
+		profile->unsampling = CAIRN_UNSAMPLE_NONE;
+		profile->period = 1;
+		profile->mixed_periods = false;
+	}
+}
+
+static void sum_freed(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	struct cairn_freed freed;
+	while (cairn_freed_next(&section, &freed))
+		profile->freed_bytes += (double)freed.bytes;
+}
+
+/* Finds the sample of stack after stack, in the order of the dump, for numbers that are known only by call path: if threads are kept apart,
+ * samples without a thread hold them. */
+struct by_path {
+	size_t at;
+	uint64_t stack;
+	size_t sample;
+	bool found;
+};
+
+/* The sample of STACK; false if the dump has no such stack. The last piece of a stack is the one without a thread (add_threads); a stack
+ * that has none gets one. */
+static bool sample_of_path(struct sections *in, struct by_path *path, uint64_t stack, size_t *sample)
+{
+	struct cairn_profile *profile = in->profile;
+	if (!path->found || path->stack != stack) {
+		while (path->at < in->pieces->count && in->pieces->items[path->at].stack < stack)
+			path->at++;
+		if (path->at == in->pieces->count || in->pieces->items[path->at].stack != stack)
+			return false; /* the one found before stays known, so that no stack gets two */
+		path->found = true;
+		while (path->at + 1 < in->pieces->count && in->pieces->items[path->at + 1].stack == stack)
+			path->at++;
+		path->stack = stack;
+		path->sample = in->pieces->items[path->at].sample;
+		if (in->reader->options.split_threads && profile->label_sets[profile->samples[path->sample].labels].count)
+			path->sample = add_sample_like(profile, path->sample, NULL, 0);
+	}
+	*sample = path->sample;
+	return true;
+}
+
+/* The lines are in the order of the stacks, like the pieces. */
+static void read_freed(struct sections *in, struct cairn_bytes section)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_freed freed;
+	struct by_path path = {0};
+	size_t capacity = 0;
+	profile->freed = cairn_array_reserve(NULL, &capacity, profile->sample_count + 1, sizeof *profile->freed);
+	while (cairn_freed_next(&section, &freed)) {
+		size_t sample;
+		bool found = sample_of_path(in, &path, freed.stack, &sample);
+		profile->freed = cairn_array_reserve(profile->freed, &capacity, profile->sample_count + 1, sizeof *profile->freed);
+		while (profile->freed_count < profile->sample_count)
+			profile->freed[profile->freed_count++] = (struct cairn_freed){0};
+		if (found)
+			profile->freed[sample] = freed;
+	}
+}
+
+/* The sum of the lifetimes of freed objects: every sample stands for the same number of objects, with the middle of its class as
+ * lifetime. */
+static double sum_lifetimes(const struct cairn_freed *freed)
+{
+	double sum = 0;
+	for (int i = 0; i < CAIRN_LIFETIMES; i++)
+		sum += (double)freed->lifetimes[i] * (i == 0 ? 0x1p13 : 0.75 * ldexp(1, CAIRN_LIFETIME_FIRST + i));
+	return freed->samples ? sum * (double)freed->objects / (double)freed->samples : 0;
+}
+
+/* Adds what else Cairn's sampler recorded as separate values. */
+static void add_values(struct sections *in)
+{
+	struct cairn_profile *profile = in->profile;
+	uint32_t usable = profile->value_count, objects = usable + 1, space = usable + 2, lifetime = usable + 3;
+	if (!cairn_profile_append_value(profile, "inuse_usable", "bytes") ||
+	    !cairn_profile_append_value(profile, "freed_objects", "count") ||
+	    !cairn_profile_append_value(profile, "freed_space", "bytes") ||
+	    !cairn_profile_append_value(profile, "freed_lifetime", "nanoseconds"))
+		return;
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		double *values = profile->values + i * profile->value_count;
+		values[usable] = values[CAIRN_HEAP_INUSE_SPACE] + (i < in->spare_count ? in->spares[i].slack : 0);
+		if (i >= profile->freed_count)
+			continue;
+		const struct cairn_freed *freed = &profile->freed[i];
+		values[objects] = (double)freed->objects;
+		values[space] = (double)freed->bytes;
+		values[lifetime] = sum_lifetimes(freed);
+	}
+}
+
+/* Adds what else there is to look at as values after the usual ones: the live counts at the peak, the spare memory of live objects, and
+ * what the service mapped itself, except for addresses that it has only reserved. */
+static void add_kinds(struct sections *in, struct cairn_bytes section)
+{
+	static const struct {
+		const char *type, *unit;
+	} kinds[] = {{"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}, {"fragmentation_space", "bytes"},
+		     {"mapped_objects", "count"}, {"mapped_space", "bytes"}};
+	struct cairn_profile *profile = in->profile;
+	uint32_t peaks = profile->value_count, slack = peaks + 2, fragmentation = peaks + 3, maps = peaks + 4;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!cairn_profile_append_value(profile, kinds[i].type, kinds[i].unit))
+			return;
+	for (size_t i = 0; i < in->spare_count; i++) {
+		profile->values[i * profile->value_count + slack] = in->spares[i].slack;
+		profile->values[i * profile->value_count + fragmentation] = in->spares[i].fragmentation;
+	}
+	struct cairn_peak peak;
+	struct cairn_mapped mapped;
+	struct by_path path = {0};
+	for (struct cairn_bytes rest = section; cairn_peak_next(&rest, &peak);) {
+		size_t sample;
+		if (sample_of_path(in, &path, peak.stack, &sample)) {
+			double *values = profile->values + sample * profile->value_count;
+			values[peaks] += (double)peak.objects;
+			values[peaks + 1] += (double)peak.bytes;
+		}
+	}
+	path = (struct by_path){0};
+	for (struct cairn_bytes rest = section; cairn_mapped_next(&rest, &mapped);) {
+		size_t sample;
+		if (mapped.kind != CAIRN_MAPPED_RESERVED && sample_of_path(in, &path, mapped.stack, &sample)) {
+			double *values = profile->values + sample * profile->value_count;
+			values[maps]++;
+			values[maps + 1] += (double)mapped.bytes;
+		}
+	}
+}
+
+static void read_history(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	for (struct cairn_history_row row; cairn_history_next(&section, &row);) {
+		if (profile->history_count && row.time_ns <= profile->history[profile->history_count - 1].time_ns)
+			continue; /* out of order: not written by Cairn */
+		cairn_array_room(profile->history, profile->history_count, profile->history_capacity);
+		profile->history[profile->history_count++] = row;
+	}
+}
+
+static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
+{
+	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
+	char size[24];
+	if (dropped)
+		cairn_profile_warn(profile, "%s: the ledger had no room for %llu samples that stand for %s; ledger_bytes makes it larger",
+				   name, (unsigned long long)dropped,
+				   cairn_text_human((double)cairn_trailer_number(trailer, "sampler.dropped_bytes"), size));
+	if (stacks)
+		cairn_profile_warn(profile, "%s: the ledger had no room for the stacks of %llu samples; ledger_bytes makes it larger", name,
+				   (unsigned long long)stacks);
+}
+
+void cairn_sections_read(struct cairn_reader *reader, struct cairn_pieces *pieces, struct cairn_bytes maps,
+			 const struct cairn_trailer *trailer)
+{
+	struct cairn_profile *profile = reader->profile;
+	const struct cairn_read_options *options = &reader->options;
+	struct cairn_bytes section = cairn_live_section(maps);
+	if (!section.length)
+		return;
+	struct sections in = {.reader = reader, .profile = profile, .pieces = pieces};
+	profile->format = "heap_v2 of Cairn's own engine";
+	profile->size_classes = false;
+	profile->allocated = CAIRN_ALLOCATED_BY_PATH;
+	read_live(&in, section, trailer);
+	read_peak(&in, section, options->at_peak);
+	read_mapped(&in, section, options->mapped_kinds);
+	read_history(profile, section);
+	sum_freed(profile, section);
+	if (options->with_freed)
+		read_freed(&in, section);
+	if (options->all_values && !profile->at_peak)
+		add_values(&in);
+	if (options->every_kind && !profile->at_peak && !profile->as_mapped)
+		add_kinds(&in, section);
+	free(in.spares);
+	if (!trailer)
+		return;
+	if (trailer->period && !profile->as_mapped)
+		profile->period = (double)trailer->period;
+	warn_of_losses(profile, reader->name, trailer);
+}
