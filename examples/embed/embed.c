@@ -82,7 +82,7 @@ static bool receive(int client, struct request *request)
 static bool send_all(int client, const char *bytes, size_t length)
 {
 	while (length > 0) {
-		ssize_t sent = write(client, bytes, length);
+		ssize_t sent = send(client, bytes, length, MSG_NOSIGNAL);
 		if (sent <= 0)
 			return false;
 		bytes += sent;

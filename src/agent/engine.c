@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/engine.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -34,13 +33,6 @@ void cairn_engine_count(const struct cairn_engine_tally *tally, struct cairn_eng
 enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
 {
 	return cairn_profiler_engine(profiler)->state(profiler);
-}
-
-const char *cairn_profiler_state_name(enum cairn_profiler_state state)
-{
-	static const char *const names[] = {"no jemalloc", "built without profiling", "not enabled", "inactive", "active"};
-	static_assert(sizeof names / sizeof *names == CAIRN_PROFILER_ACTIVE + 1, "every state has a name");
-	return names[state];
 }
 
 void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t size)

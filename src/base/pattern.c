@@ -44,6 +44,13 @@ bool cairn_pattern_match(const struct cairn_pattern *pattern, struct cairn_bytes
 	return pcre2_match(pattern->code, (PCRE2_SPTR)text.data, text.length, 0, 0, pattern->match, pattern->context) >= 0;
 }
 
+bool cairn_pattern_match_foreign(const struct cairn_pattern *pattern, struct cairn_bytes text, bool *gave_up)
+{
+	int code = pcre2_match(pattern->code, (PCRE2_SPTR)text.data, text.length, 0, 0, pattern->match, pattern->context);
+	*gave_up |= code < 0 && code != PCRE2_ERROR_NOMATCH;
+	return code >= 0;
+}
+
 void cairn_pattern_free(struct cairn_pattern *pattern)
 {
 	if (!pattern)

@@ -15,6 +15,9 @@ struct cairn_pattern *cairn_pattern_compile(const char *text, struct cairn_error
  * exponential time gives up and does not match. One thread at a time. */
 bool cairn_pattern_match(const struct cairn_pattern *pattern, struct cairn_bytes text);
 
+/* The same for a pattern that is not the user's own. Sets *GAVE_UP if the text would have taken too long, which then does not match. */
+bool cairn_pattern_match_foreign(const struct cairn_pattern *pattern, struct cairn_bytes text, bool *gave_up);
+
 void cairn_pattern_free(struct cairn_pattern *pattern);
 
 #endif

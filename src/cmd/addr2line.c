@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cmd/addr2line/question.h"
+#include "cmd/addr2line/asker.h"
 #include "cmd/command.h"
 #include "symbol/budget.h"
 #include "symbol/demangle.h"
@@ -250,7 +250,7 @@ static void print_result(const struct session *session, uint64_t address, const 
 enum { part_results = 256 };
 struct answers {
 	const struct session *session;
-	const struct cairn_question *questions;
+	const struct cairn_asked *questions;
 	const struct cairn_symbol *results;
 	size_t count;
 	struct cairn_buffer *texts; /* one for each thread */
@@ -311,7 +311,7 @@ static int print_answers(struct answers *answers)
 }
 
 /* Looks up the addresses of COUNT questions. */
-static void look_up(struct session *session, const struct cairn_question *questions, size_t count, struct cairn_symbol *results)
+static void look_up(struct session *session, const struct cairn_asked *questions, size_t count, struct cairn_symbol *results)
 {
 	uint64_t *addresses = cairn_array_new(count, sizeof *addresses);
 	for (size_t i = 0; i < count; i++)
@@ -324,7 +324,7 @@ static void look_up(struct session *session, const struct cairn_question *questi
 }
 
 /* Answers COUNT questions. False if nobody reads the answers any more. */
-static bool answer(struct session *session, const struct cairn_question *questions, size_t count)
+static bool answer(struct session *session, const struct cairn_asked *questions, size_t count)
 {
 	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
 	struct answers answers = {.session = session, .questions = questions, .results = results, .count = count};
@@ -363,7 +363,7 @@ static bool is_worth_another_try(void)
 static bool answer_lines(struct session *session, struct cairn_buffer *input, bool at_end)
 {
 	struct cairn_bytes rest = cairn_buffer_bytes(input), line;
-	struct cairn_question *questions = NULL;
+	struct cairn_asked *questions = NULL;
 	size_t count = 0, capacity = 0, used = 0;
 	bool complete;
 	while (cairn_text_line(&rest, &line, &complete) && (complete || at_end)) {
@@ -399,7 +399,7 @@ static void answer_input(struct session *session)
 
 static void answer_arguments(struct session *session, int count, char **arguments)
 {
-	struct cairn_question *questions = cairn_array_zero((size_t)count, sizeof *questions);
+	struct cairn_asked *questions = cairn_array_zero((size_t)count, sizeof *questions);
 	for (int i = 0; i < count; i++)
 		questions[i] = cairn_asker_read(&session->asker, cairn_bytes_of(arguments[i]));
 	answer(session, questions, (size_t)count);

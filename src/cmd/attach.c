@@ -11,6 +11,7 @@
 #include "process/clock.h"
 #include "protocol/attached.h"
 #include "protocol/config.h"
+#include "protocol/profiler_state.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -437,9 +438,10 @@ static int report(struct work *work, const struct options *options, const char *
 	cairn_buffer_free(&status);
 	if (!options->quiet && work->calls)
 		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name,
-			    strcmp(state, "active") == 0 ? "sampling" : state, engine[0] ? " with engine " : "", engine,
+			    cairn_profiler_state_is(state, CAIRN_PROFILER_ACTIVE) ? "sampling" : state,
+			    engine[0] ? " with engine " : "", engine,
 			    (double)work->held_ns / 1e6);
-	if (!options->wait && strcmp(state, "active") != 0)
+	if (!options->wait && !cairn_profiler_state_is(state, CAIRN_PROFILER_ACTIVE))
 		cairn_note(problem[0] ? "%s is not being sampled: %s" : "%s is not being sampled; 'cairn doctor %s' explains why", name,
 			   problem[0] ? problem : name);
 	return CAIRN_EXIT_DONE;

@@ -20,6 +20,7 @@ static const struct cairn_option_group groups[] = {
 };
 
 static const struct cairn_option_refusal refusals[] = {{"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS, {0}};
+
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
 {
 	(void)error;

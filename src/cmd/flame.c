@@ -402,7 +402,8 @@ static bool draw_script(struct options *options, int count, char **files, struct
 	close(file);
 	if (!good && strncmp(error->text, path, strlen(path)) == 0) { /* it is about the input, not about the copy */
 		struct cairn_error about = *error;
-		const char *input = count == 0 || strcmp(files[0], "-") == 0 ? "standard input" : files[0];
+		bool standard = count == 0 || (count == 1 && strcmp(files[0], "-") == 0);
+		const char *input = standard ? "standard input" : count == 1 ? files[0] : "the files together";
 		cairn_fail(error, "%s%s", input, about.text + strlen(path));
 	}
 	return good;

@@ -292,7 +292,7 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 							.name = name_of(&gallery->arena, files->items[i].path)};
 }
 
-/* Makes DIR/flamegraphs and everything in it from FILES. Returns the exit code. */
+/* Makes FOLDER/flamegraphs and everything in it from FILES. Returns the exit code. */
 static int make(struct gallery *gallery, struct cairn_dump_files *files, const char *dir)
 {
 	struct cairn_error error;
@@ -345,9 +345,9 @@ const struct cairn_command cairn_command_gallery = {
 	.name = "gallery",
 	.summary = "draw flame graphs of all dumps in a folder and of the changes between them",
 	.arguments = "FOLDER",
-	.detail = "For each dump NAME there are DIR/flamegraphs/NAME.collapse and NAME.svg, from the second on also "
+	.detail = "For each dump NAME there are FOLDER/flamegraphs/NAME.collapse and NAME.svg, from the second on also "
 		  "PREVIOUS_vs_NAME_diff.collapse\n"
-		  "and .svg, and DIR/flamegraphs/index.html shows all of them in the order of time.",
+		  "and .svg, and FOLDER/flamegraphs/index.html shows all of them in the order of time.",
 	.groups = groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct options),

@@ -182,7 +182,7 @@ static void write_summary(const struct report *report)
 	cairn_buffer_format(out, ", %s now\n", number(report, leaks->now.value, text));
 	write_coverage(report);
 	if (leaks->observed_hours > 0 && !(leaks->longest_hours > 0)) {
-		cairn_buffer_text(out, "hardly any objects were freed, so their ages do not tell how long they live\n");
+		cairn_buffer_text(out, "too few objects were freed to know how long objects live\n");
 	} else if (leaks->observed_hours > 0) {
 		bool short_lived = leaks->longest_hours * 3600 < 0.1;
 		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live %s %s\n",

@@ -63,7 +63,8 @@ struct cairn_command {
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
 	const struct cairn_option_refusal *refusals; /* ends with one whose name is NULL; may be NULL */
-	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), but it shows no view of one profile */
+	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), but it does more than show one view of a
+			 * profile */
 	bool runs_another; /* options end at the first operand; the rest belongs to the program it names */
 	size_t options_size; /* of the struct for `run`, cleared and then filled from the command line */
 	/* OPERANDS are the arguments that are not options. Returns the exit code. */

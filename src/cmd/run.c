@@ -39,7 +39,7 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
-	{0, "active", NULL, NULL, CAIRN_OPTION_FLAG, AT(active), 0},
+	{0, "active", NULL, "sample from the start, even with prof_active:false in MALLOC_CONF", CAIRN_OPTION_FLAG, AT(active), 0},
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
 	{'o', "output", "FILE", "write the profile to this file or folder (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output),
 	 0},
@@ -344,6 +344,8 @@ static int run(const void *values, int count, char **operands)
 	char path[path_size], prefix[path_size], profile_prefix[path_size];
 	if (count == 0)
 		return cairn_say_usage("missing COMMAND: cairn run [options] -- COMMAND...");
+	if (options.wait && options.active)
+		return cairn_say_usage("--wait and --active exclude each other");
 	if (!cairn_suffix_check("run", options.output, cairn_pprof_suffixes, &error))
 		return cairn_say_failure(&error);
 	if (!options.engine)

@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/line.h"
-#include "cmd/settings.h"
+#include "cmd/shell/line.h"
+#include "cmd/shell/settings.h"
 #include "report/jeprof.h"
 #include "symbol/shorten.h"
 
@@ -471,5 +471,6 @@ const struct cairn_command cairn_command_shell = {
 		  "At the prompt, 'help' lists the commands and 'options' the options.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
+	.has_setup = true,
 	.run = run,
 };

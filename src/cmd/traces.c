@@ -5,6 +5,7 @@
 #include "report/traces.h"
 
 static const struct cairn_option_refusal refusals[] = {{"cum", NULL}, {"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS, {0}};
+
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
 {
 	(void)error;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "dump/end.h"
+#include "dump/name.h"
 #include "process/clock.h"
 #include "process/memory.h"
 
@@ -237,7 +238,7 @@ static size_t end_of_process(const struct cairn_listing *listing, size_t start)
 /* `cairn run` calls the dump of the highest moment so. The process may have had more memory afterwards, freed but not returned. */
 static bool is_peak(const struct cairn_dump *dump)
 {
-	return cairn_bytes_end_with(cairn_bytes_of(dump->name), ".peak.heap");
+	return cairn_dump_name_is_peak(dump->name);
 }
 
 static bool is_higher(const struct cairn_dump *dump, const struct cairn_dump *than)
@@ -365,13 +366,9 @@ struct moment {
 	uint32_t number;
 };
 
-/* The service of DUMP, which is a last moment: the part of its name before the PID. */
 static uint64_t service_of(const struct cairn_dump *dump)
 {
-	char pid[16];
-	snprintf(pid, sizeof pid, "-%d-", dump->process.pid);
-	const char *end = strstr(dump->name, pid);
-	return cairn_hash_text((struct cairn_bytes){dump->name, end ? (size_t)(end - dump->name) : 0});
+	return cairn_hash_text(cairn_dump_name_service(dump->name, dump->process.pid));
 }
 
 static int compare_moments(const void *a, const void *b)

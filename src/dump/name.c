@@ -101,3 +101,26 @@ void cairn_dump_name_dated(char *out, size_t size, const struct tm *date, unsign
 	snprintf(out, size, "%04d-%02d-%02d-%02d-%02d-%02d%s.%s.heap", date->tm_year + 1900, date->tm_mon + 1, date->tm_mday, date->tm_hour,
 		 date->tm_min, date->tm_sec, again, occasion);
 }
+
+void cairn_dump_name_counted(char *out, size_t size, unsigned number)
+{
+	snprintf(out, size, "%06u.heap", number);
+}
+
+bool cairn_dump_name_is_counted(const char *name)
+{
+	return strlen(name) == 11 && strspn(name, "0123456789") == 6 && strcmp(name + 6, ".heap") == 0;
+}
+
+bool cairn_dump_name_is_peak(const char *name)
+{
+	return cairn_bytes_end_with(cairn_bytes_of(name), ".peak.heap");
+}
+
+struct cairn_bytes cairn_dump_name_service(const char *name, int process_id)
+{
+	char pid[16];
+	snprintf(pid, sizeof pid, "-%d-", process_id);
+	const char *end = strstr(name, pid);
+	return (struct cairn_bytes){name, end ? (size_t)(end - name) : 0};
+}

@@ -31,4 +31,14 @@ bool cairn_dump_name_numbered(char *out, size_t size, const char *prefix, int pr
 /* Writes a name with DATE: 2026-11-15-04-10-02.OCCASION.heap; from the second dump within one second on, with -NUMBER after the date. */
 void cairn_dump_name_dated(char *out, size_t size, const struct tm *date, unsigned number, const char *occasion);
 
+/* Writes TiKV's name for dump NUMBER, of at most six digits: 000001.heap; and whether NAME is such a name. */
+void cairn_dump_name_counted(char *out, size_t size, unsigned number);
+bool cairn_dump_name_is_counted(const char *name);
+
+/* Whether NAME is that of the highest moment of `cairn run`. */
+bool cairn_dump_name_is_peak(const char *name);
+
+/* The service in NAME, which `cairn watch` gave to a dump of process PROCESS_ID: what stands before the PID. Borrows. */
+struct cairn_bytes cairn_dump_name_service(const char *name, int process_id);
+
 #endif

@@ -65,6 +65,8 @@ void cairn_filter_thread(struct cairn_profile *profile, const char *thread)
 	cairn_profile_keep_samples(profile, keep);
 	if (any && profile->allocated == CAIRN_ALLOCATED_BY_PATH)
 		drop_paths_only(profile, totals);
+	/* These are of all threads. */
+	profile->allocated_bytes = profile->before_bytes = profile->anonymous_bytes = profile->swap_bytes = 0;
 	free(set_matches);
 	free(keep);
 }

@@ -1,4 +1,4 @@
-/* config.c - the table of keys, and the two syntaxes they come in.
+/* config.c - the table of keys, and the syntaxes they come in: CAIRN_CONF, a file, and what jemalloc reads in MALLOC_CONF.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "protocol/config.h"
 
@@ -116,7 +116,7 @@ bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_
 	return cairn_trigger_any(rules);
 }
 
-static bool has_limit(const struct cairn_config *config)
+bool cairn_config_has_limit(const struct cairn_config *config)
 {
 	bool given = false;
 	for (unsigned i = CAIRN_KEY_KEEP_COUNT; i <= CAIRN_KEY_KEEP_AGE; i++)
@@ -127,13 +127,13 @@ static bool has_limit(const struct cairn_config *config)
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)
 {
 	struct cairn_trigger_rules rules;
-	bool given = cairn_config_rules(config, &rules) || has_limit(config);
+	bool given = cairn_config_rules(config, &rules) || cairn_config_has_limit(config);
 	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
 }
 
 bool cairn_config_limits_all(const struct cairn_config *config)
 {
-	return has_limit(config) || (config->dumps[0] && !config->dumps_is_theirs);
+	return cairn_config_has_limit(config) || (config->dumps[0] && !config->dumps_is_foreign);
 }
 
 /* Whether an HTTP header can carry TOKEN through any proxy: it is visible ASCII. */
@@ -205,7 +205,8 @@ static bool parse_number(struct cairn_config *config, const struct key *key, con
 	return false;
 }
 
-static void set(struct cairn_config *config, const struct key *key, struct cairn_bytes value, enum cairn_config_origin origin)
+/* False if VALUE is no value of KEY, which keeps the one it has. */
+static bool set(struct cairn_config *config, const struct key *key, struct cairn_bytes value, enum cairn_config_origin origin)
 {
 	char *field = (char *)config + key->offset;
 	char text[64] = "";
@@ -213,26 +214,23 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 		memcpy(text, value.data, value.length);
 	if (key->kind == TEXT) {
 		if (key - keys == CAIRN_KEY_TOKEN && !accept_token(config, value, key->size - 1))
-			return;
-		if (value.length >= key->size) {
-			problem(config, "%s is longer than %zu bytes", key->name, key->size - 1);
-			return;
-		}
+			return false;
+		if (value.length >= key->size)
+			return problem(config, "%s is longer than %zu bytes", key->name, key->size - 1);
 		memcpy(field, value.data, value.length);
 		field[value.length] = 0;
 	} else if (key->kind == RULE) {
 		struct cairn_error error;
-		if (!cairn_trigger_set(&config->rules, key->name, text, &error)) {
-			problem(config, "%s", error.text);
-			return;
-		}
+		if (!cairn_trigger_set(&config->rules, key->name, text, &error))
+			return problem(config, "%s", error.text);
 	} else {
 		uint64_t number;
 		if (!parse_number(config, key, text, &number))
-			return;
+			return false;
 		memcpy(field, &number, sizeof number);
 	}
 	config->origins[key - keys] = origin;
+	return true;
 }
 
 /* Tells of a key that is none, and of the one that was most likely meant. */
@@ -275,16 +273,16 @@ void cairn_config_set(struct cairn_config *config, const char *given, struct cai
 		unknown_key(config, given);
 		return;
 	}
-	set(config, key, value, origin);
-	config->dumps_is_theirs &= key - keys != CAIRN_KEY_DUMPS;
+	if (set(config, key, value, origin) && key - keys == CAIRN_KEY_DUMPS)
+		config->dumps_is_foreign = false;
 }
 
-void cairn_config_set_theirs(struct cairn_config *config, const char *full, struct cairn_bytes value, enum cairn_config_origin origin)
+void cairn_config_set_foreign(struct cairn_config *config, const char *full, struct cairn_bytes value, enum cairn_config_origin origin)
 {
 	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
 		if (keys[i].also && strcmp(keys[i].also, full) == 0) {
-			set(config, &keys[i], value, origin);
-			config->dumps_is_theirs |= i == CAIRN_KEY_DUMPS;
+			if (set(config, &keys[i], value, origin) && i == CAIRN_KEY_DUMPS)
+				config->dumps_is_foreign = true;
 		}
 }
 
@@ -316,7 +314,7 @@ static void set_from_file(struct cairn_config *config, const char *full, struct 
 	if (strncmp(full, "cairn.", 6) == 0)
 		cairn_config_set(config, full + 6, value, CAIRN_CONFIG_FILE);
 	else
-		cairn_config_set_theirs(config, full, value, CAIRN_CONFIG_FILE);
+		cairn_config_set_foreign(config, full, value, CAIRN_CONFIG_FILE);
 }
 
 /* What a file has outside its section [cairn]. */
@@ -418,7 +416,9 @@ void cairn_config_malloc_conf(struct cairn_config *config, struct cairn_bytes te
 		return;
 	set_default(config, CAIRN_KEY_ENABLE_HEAP_PROFILING, cairn_bytes_equal(conf.active, no) ? no : conf.prof);
 	set_power(config, CAIRN_KEY_PERIOD, conf.sample, CAIRN_PERIOD_MOST);
-	set_power(config, CAIRN_KEY_INTERVAL, conf.interval, (uint64_t)1 << 62);
+	bool is_silent = conf.prefix.data && conf.prefix.length == 0; /* jemalloc then writes no dumps by itself */
+	if (!is_silent)
+		set_power(config, CAIRN_KEY_INTERVAL, conf.interval, (uint64_t)1 << 62);
 	if (conf.prefix.length)
 		set_default(config, CAIRN_KEY_PREFIX, conf.prefix);
 }

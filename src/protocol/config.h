@@ -76,7 +76,7 @@ struct cairn_config {
 	bool token_unusable;   /* an invalid token was given, or may have been: do not listen on TCP without one */
 	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
 	char dumps[256];       /* the dump folder; "" for the folder of prof_prefix */
-	bool dumps_is_theirs;  /* that folder is RisingWave's setting */
+	bool dumps_is_foreign;  /* that folder is RisingWave's setting */
 	char tool[256];        /* the cairn command; "" to search for it */
 	uint64_t old_contract; /* compat:old - old status codes and content types */
 	uint64_t connections;
@@ -110,6 +110,9 @@ bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_
  * set. */
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits);
 
+/* Whether the user has set a limit of the folder. */
+bool cairn_config_has_limit(const struct cairn_config *config);
+
 /* Whether the limits are for all dumps in the folder: `dumps` or a limit was given. Any other folder, such as the one in which the service
  * runs or the one that RisingWave's settings name, may have dumps that are not Cairn's to remove: there the limits are for those of this
  * process alone. */
@@ -119,7 +122,7 @@ bool cairn_config_limits_all(const struct cairn_config *config);
 void cairn_config_set(struct cairn_config *config, const char *key, struct cairn_bytes value, enum cairn_config_origin origin);
 
 /* Sets the key that another system's configuration calls FULL, such as "server.heap_profiling.dir"; any other name is ignored. */
-void cairn_config_set_theirs(struct cairn_config *config, const char *full, struct cairn_bytes value, enum cairn_config_origin origin);
+void cairn_config_set_foreign(struct cairn_config *config, const char *full, struct cairn_bytes value, enum cairn_config_origin origin);
 
 /* Reads `key:value,…`. */
 void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text);

@@ -138,12 +138,12 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 		struct cairn_source_file code;
 		bool found = *routine->file && cairn_source_file_open(&code, routine->file, search);
 		if (!found)
-			cairn_buffer_text(out, *routine->file ? "source not found; use --source-path DIR with a folder above it\n"
+			cairn_buffer_text(out, *routine->file ? "source not found; use --source-path FOLDER with a folder above it\n"
 							      : "no source is known: debug information is missing\n");
 		else if (is_newer(list, view, routine, &code)) {
 			cairn_utf8_show(out, cairn_bytes_of(code.path));
-			cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path DIR with the source "
-					       "it was built from\n");
+			cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path FOLDER with the "
+					       "source it was built from\n");
 		}
 		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
 		if (found)

@@ -188,9 +188,11 @@ static bool *list_dropped(const struct cairn_profile *profile)
 		return NULL;
 	struct cairn_pattern *keep = compile_whole(profile, profile->keep_frames);
 	bool *dropped = cairn_array_zero(profile->function_count, sizeof *dropped);
-	for (size_t i = 0; i < profile->function_count; i++) {
+	bool gave_up = false; /* on an expression that was made to take long */
+	for (size_t i = 0; i < profile->function_count && !gave_up; i++) {
 		struct cairn_bytes name = bare_name(cairn_strings_bytes(&profile->strings, profile->functions[i].name));
-		dropped[i] = name.length && cairn_pattern_match(drop, name) && !(keep && cairn_pattern_match(keep, name));
+		dropped[i] = name.length && cairn_pattern_match_foreign(drop, name, &gave_up) &&
+			     !(keep && cairn_pattern_match_foreign(keep, name, &gave_up));
 	}
 	cairn_pattern_free(drop);
 	cairn_pattern_free(keep);

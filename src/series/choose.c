@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "profile/origin.h"
 
 #include <stdlib.h>
 
@@ -40,11 +39,6 @@ bool cairn_origin_continues(struct cairn_origin a, struct cairn_origin b)
 {
 	const struct cairn_origin *later = a.time_ns > b.time_ns ? &a : &b, *earlier = later == &a ? &b : &a;
 	return cairn_origin_same(a, b) && later->since_ns <= earlier->time_ns;
-}
-
-bool cairn_origin_is_late(struct cairn_origin origin)
-{
-	return cairn_sampled_late(origin.start_ns, origin.since_ns);
 }
 
 /* One of the dumps of the service with the most dumps. */

@@ -29,9 +29,6 @@ bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b);
 /* Whether, moreover, sampling went on between the two, so that they share the samples of all objects that were live in both. */
 bool cairn_origin_continues(struct cairn_origin a, struct cairn_origin b);
 
-/* Whether sampling began when the process had been running for a while: objects that are older are missing from the dump. */
-bool cairn_origin_is_late(struct cairn_origin origin);
-
 struct cairn_candidate {
 	struct cairn_bytes prefix;  /* of the file's name; empty if it is named otherwise */
 	struct cairn_bytes program; /* its path; empty when not known */

@@ -44,7 +44,7 @@ static bool is_course(const struct work *work, const struct cairn_trend *trend)
 static enum cairn_leak_evidence combine(const struct work *work, struct cairn_trend *trend, const struct cairn_trend *by_age)
 {
 	bool grows = trend->verdict == CAIRN_GROWING, stays = by_age->verdict == CAIRN_GROWING;
-	if (work->series->point_count < points_least || (stays && !grows && !is_course(work, trend))) {
+	if (work->clock.count < points_least || (stays && !grows && !is_course(work, trend))) {
 		*trend = *by_age;
 		return CAIRN_BY_AGES;
 	}
@@ -61,7 +61,7 @@ static enum cairn_leak_evidence combine(const struct work *work, struct cairn_tr
 static enum cairn_leak_evidence judge(const struct work *work, struct workspace *workspace, const struct cairn_series_value *values,
 				      const struct cairn_ages *ages, size_t comparisons, struct cairn_trend *trend)
 {
-	size_t points = work->series->point_count, shared = ages && points >= points_least ? 2 * comparisons : comparisons;
+	size_t points = work->series->point_count, shared = ages && work->clock.count >= points_least ? 2 * comparisons : comparisons;
 	for (size_t i = 0; i < points; i++)
 		workspace->amounts[i] = values[i].value;
 	cairn_trend_judge(trend, &workspace->judge, workspace->amounts, cairn_series_unit(values, points), shared);

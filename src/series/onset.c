@@ -8,12 +8,16 @@
 static const double share_in_view = 0.5;
 /* The claims of the other paths may be too low by as many of their standard errors. */
 static const double claim_sigmas = 2;
+/* A view with less of the last dump than this was filtered. */
+static const double share_of_all = 0.99;
 /* From this many dumps on, the growth of the process is that of a line through them, less its standard error; with fewer, it is counted
  * from the moment when sampling began. */
 enum { points_for_line = 3 };
 
 struct cairn_coverage cairn_onset_coverage(const struct cairn_series_point *point)
 {
+	if (!point->live)
+		return (struct cairn_coverage){0};
 	return (struct cairn_coverage){
 		.sampled = point->bytes,
 		.start_ns = point->origin.start_ns,
@@ -100,11 +104,12 @@ static double held_before(const struct cairn_series *series)
 	return last->own.before > 0 ? last->own.before : INFINITY;
 }
 
-/* How much of CLAIMED, the growth of all paths in bytes per hour, may have come into view since FROM. */
-static double excess_since(const struct cairn_series *series, double from, double claimed)
+/* How much of CLAIMED, the growth of all paths in bytes per hour, may have come into view since FROM. If it is not of ALL paths, that of
+ * the process says nothing about it. */
+static double excess_since(const struct cairn_series *series, double from, double claimed, bool all)
 {
 	const struct cairn_origin *origin = &last_point(series)->origin;
-	double rise = rise_since(series, from);
+	double rise = all ? rise_since(series, from) : NAN;
 	if (!isnan(rise))
 		return fmax(0, claimed - rise);
 	return held_before(series) / fmax(1e-9, (double)(origin->time_ns - origin->since_ns) / CAIRN_HOUR_NS);
@@ -113,6 +118,7 @@ static double excess_since(const struct cairn_series *series, double from, doubl
 /* The growth that paths claim together, and its variance. */
 struct claims {
 	double sum, variance;
+	bool all; /* no path was left out by a filter */
 };
 
 static void add_claim(struct claims *claims, const struct cairn_trend *trend, double bytes_each)
@@ -128,7 +134,7 @@ static bool hold_back(struct cairn_trend *trend, const struct cairn_series *seri
 	struct claims own = {0};
 	add_claim(&own, trend, bytes_each);
 	double claimed = all->sum + claim_sigmas * sqrt(fmax(0, all->variance - own.variance));
-	if (trend->verdict != CAIRN_GROWING || excess_since(series, trend->since, claimed) <= share_in_view * own.sum)
+	if (trend->verdict != CAIRN_GROWING || excess_since(series, trend->since, claimed, all->all) <= share_in_view * own.sum)
 		return false;
 	*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY, .confidence = trend->confidence, .chance = trend->chance,
 				      .may_replace = true};
@@ -140,7 +146,7 @@ void cairn_onset_hold_back(struct cairn_leaks *leaks, const struct cairn_series 
 	const struct cairn_series_point *last = last_point(series);
 	struct cairn_coverage coverage = cairn_onset_coverage(last);
 	double bytes_each = last->total > 0 ? last->bytes / last->total : 1;
-	struct claims all = {0};
+	struct claims all = {.all = leaks->now.value >= share_of_all * last->total};
 	if (!cairn_coverage_is_partial(&coverage))
 		return;
 	add_claim(&all, rest, bytes_each);
@@ -151,7 +157,7 @@ void cairn_onset_hold_back(struct cairn_leaks *leaks, const struct cairn_series 
 		bool held = hold_back(&leaks->rows[i].trend, series, &all, bytes_each);
 		leaks->held_back += held;
 		/* A sum of several paths is a row only if it grows. */
-		if (!held || leaks->rows[i].above == 0)
+		if (!held || leaks->rows[i].members == 1)
 			leaks->rows[kept++] = leaks->rows[i];
 	}
 	leaks->count = kept;

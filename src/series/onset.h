@@ -5,8 +5,8 @@
  * leak. The kernel does: it counts the memory of the process, sampled or not, and what takes the place of older objects adds nothing to it.
  *
  * So the growth that all paths claim together is compared with the growth of the process. The excess may be what came into view, and nobody
- * knows of which paths. A path grows if at least half of its own claim would be left even if all of the excess were its, and the other paths
- * grew faster than they claim by as much as their errors allow. The verdict on the others is held back: it is too early to tell.
+ * knows of which paths. A path grows if at least half of its own claim would be left even if all of the excess were its, and the other
+ * paths grew faster than they claim by as much as their errors allow. The verdict on the others is held back: it is too early to tell.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_ONSET_H
 #define CAIRN_SERIES_ONSET_H
@@ -14,7 +14,7 @@
 #include "report/head.h"
 #include "series/leaks.h"
 
-/* How much of the live bytes the dump at POINT has. */
+/* How much of the live bytes the dump at POINT has; all zeroes if it counts something else. */
 struct cairn_coverage cairn_onset_coverage(const struct cairn_series_point *point);
 
 /* Holds back the verdicts of rows that may only have come into view, and that of REST, what is left at the root. */

@@ -107,7 +107,8 @@ void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t pa
 			const struct cairn_series_cell *cell = &series->cells[c];
 			cairn_series_value_add(&values[cell->point], cell);
 		}
-	note_resized(series, values);
+	if (cairn_profile_in_bytes(&series->profile, series->profile.default_value))
+		note_resized(series, values);
 }
 
 void cairn_series_value_add(struct cairn_series_value *value, const struct cairn_series_cell *cell)

@@ -121,6 +121,7 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 		.origin = cairn_origin_of(part),
 		.total = total,
 		.bytes = bytes,
+		.live = cairn_profile_is_live(part) && cairn_value_is_live(cairn_profile_value_kind(part, part->default_value)),
 		.resident = part->resident_bytes,
 		.own = cairn_own_memory_of(part),
 		.limit = part->limit_bytes,

@@ -26,6 +26,7 @@ struct cairn_series_point {
 	uint32_t run;        /* number of the run, from 0: so does a restart, and discarding all samples */
 	double total;        /* of the default value */
 	double bytes;        /* the live bytes of that, where objects are counted; otherwise the total */
+	bool live;           /* the total is what is live, not slack, what was ever allocated or the like */
 	double resident;     /* resident memory of the process; 0 when not known */
 	struct cairn_own_memory own;
 	double limit;        /* its memory limit; 0 when not known */

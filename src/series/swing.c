@@ -24,7 +24,7 @@ static double least_swing(const double *values, size_t count, double unit)
 }
 
 /* A path as it is followed from dump to dump. */
-struct course {
+struct stretch {
 	int direction;                      /* of the last swing: 1 up, -1 down, 0 for none yet */
 	struct cairn_swing_turn low, high; /* since that swing began */
 };
@@ -48,30 +48,30 @@ struct cairn_swing cairn_swing_find(const double *hours, const double *values, c
 {
 	struct cairn_swing swing = {0};
 	double threshold = least_swing(values, count, unit), *tops = cairn_array_new(count, sizeof *tops);
-	struct course course = {0};
+	struct stretch stretch = {0};
 	bool topped = false;
 	for (size_t i = 0; i < count; i++) {
 		struct cairn_swing_turn now = {hours[i], values[i]};
 		if (i == 0 || run[i] != run[i - 1]) {
-			course = (struct course){0, now, now};
+			stretch = (struct stretch){0, now, now};
 			swing.troughs = 0;
 			topped = false;
 			continue;
 		}
-		course.low = now.value < course.low.value ? now : course.low;
-		course.high = now.value > course.high.value ? now : course.high;
-		if (course.direction >= 0 && course.high.value - now.value > threshold) {
-			tops[swing.falls++] = course.high.hours;
-			swing.first_top = topped ? swing.first_top : course.high.value;
-			swing.last_top = course.high.value;
+		stretch.low = now.value < stretch.low.value ? now : stretch.low;
+		stretch.high = now.value > stretch.high.value ? now : stretch.high;
+		if (stretch.direction >= 0 && stretch.high.value - now.value > threshold) {
+			tops[swing.falls++] = stretch.high.hours;
+			swing.first_top = topped ? swing.first_top : stretch.high.value;
+			swing.last_top = stretch.high.value;
 			topped = true;
-			course.direction = -1;
-			course.low = now;
-		} else if (course.direction <= 0 && now.value - course.low.value > threshold) {
-			if (course.direction < 0)
-				turns[swing.troughs++] = course.low;
-			course.direction = 1;
-			course.high = now;
+			stretch.direction = -1;
+			stretch.low = now;
+		} else if (stretch.direction <= 0 && now.value - stretch.low.value > threshold) {
+			if (stretch.direction < 0)
+				turns[swing.troughs++] = stretch.low;
+			stretch.direction = 1;
+			stretch.high = now;
 		}
 	}
 	swing.period_hours = find_period(tops, swing.falls);

@@ -123,7 +123,7 @@ static void judge_layers(struct cairn_timeline *timeline, const struct cairn_lea
 		if (layer->path == CAIRN_NONE)
 			judge_others(timeline, leaks, layer);
 		for (size_t i = 0; i < leaks->count; i++)
-			if (leaks->rows[i].path == layer->path && leaks->rows[i].above == 0)
+			if (leaks->rows[i].path == layer->path && leaks->rows[i].members == 1)
 				layer->trend = leaks->rows[i].trend;
 	}
 }

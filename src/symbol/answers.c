@@ -76,6 +76,7 @@ bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block
 	const char *at = block.data + sizeof header;
 	size_t length = block.length - sizeof header;
 	if (memcmp(header.magic, magic, sizeof magic) != 0 || header.version != CAIRN_ANSWERS_VERSION || header.size != length ||
+	    header.segment_count > CAIRN_SEGMENTS_MOST ||
 	    body_size(&header) != length || checksum(header, at, length) != header.checksum)
 		return false;
 	*answers = (struct cairn_answers){.address_count = header.address_count,

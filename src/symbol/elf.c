@@ -416,7 +416,8 @@ bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_
 			continue;
 		if (symbols->elf->machine == EM_ARM || symbols->descriptors)
 			find_code(symbols, &entry);
-		if (symbols->elf->type == ET_REL && entry.st_shndx < symbols->elf->section_count)
+		if (symbols->elf->type == ET_REL && entry.st_shndx < SHN_LORESERVE &&
+		    entry.st_shndx < symbols->elf->section_count)
 			entry.st_value += symbols->elf->sections[entry.st_shndx].address; /* 0 until the file is relocated */
 		*symbol = (struct cairn_elf_symbol){string_at(symbols->names, entry.st_name), entry.st_value, entry.st_size,
 			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info), entry.st_shndx};

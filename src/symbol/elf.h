@@ -19,6 +19,8 @@ struct cairn_inflate;
 
 /* A name or path of this length is rejected: in a hostile file, every one could be as long as the file. */
 enum { CAIRN_LONGEST_NAME = 64 * 1024 };
+/* More program headers than that have no sense. */
+enum { CAIRN_SEGMENTS_MOST = 1024 };
 
 /* A PT_LOAD program header. */
 struct cairn_elf_segment {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { head_size = 4096, most_headers = 1024, largest_note = 64 * 1024, largest_page = 64 * 1024 };
+enum { head_size = 4096, largest_note = 64 * 1024, largest_page = 64 * 1024 };
 
 /* A file, and its beginning, which was read ahead. */
 struct source {
@@ -75,7 +75,7 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 	identity->type = header.e_type;
 	size_t count = header.e_phnum, size = cairn_layout_segment_size(layout);
 	bool object = header.e_type == ET_REL; /* which has none */
-	if ((header.e_phentsize != size && !object) || count > most_headers)
+	if ((header.e_phentsize != size && !object) || count > CAIRN_SEGMENTS_MOST)
 		return cairn_fail(error, "%s: its program headers make no sense", path);
 	struct cairn_bytes table = part(source, header.e_phoff, count * size);
 	identity->segments = cairn_arena_zero(source->arena, count + 1, sizeof *identity->segments);

@@ -14,6 +14,8 @@
 static const uint64_t first_address = 1 << 16, page = 1 << 12;
 /* A hostile file may list the same bytes as any number of sections. */
 static const uint64_t most_copied = 1 << 30;
+/* Each of these is looked for among all sections. */
+enum { most_lists = 4096 };
 
 struct object {
 	struct cairn_elf *elf;
@@ -65,7 +67,7 @@ static uint64_t symbol_address(const struct cairn_elf *elf, struct cairn_bytes t
 	if (number >= table.length / size)
 		return 0;
 	cairn_layout_symbol(elf->layout, table.data + number * size, &symbol);
-	bool elsewhere = symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= elf->section_count;
+	bool elsewhere = symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE || symbol.st_shndx >= elf->section_count;
 	return elsewhere ? 0 : symbol.st_value + elf->sections[symbol.st_shndx].address;
 }
 
@@ -133,6 +135,7 @@ static bool is_debug(const char *name)
 bool cairn_elf_relocate(struct cairn_elf *elf, struct cairn_error *error)
 {
 	struct object object = {.elf = elf, .left = elf->file.bytes.length};
+	size_t searched = 0;
 	if (!place_sections(elf))
 		return cairn_fail(error, "%s: its sections are larger than the address space", elf->path);
 	for (size_t i = 0; i < elf->section_count; i++) {
@@ -140,8 +143,13 @@ bool cairn_elf_relocate(struct cairn_elf *elf, struct cairn_error *error)
 		if ((list->type != SHT_RELA && list->type != SHT_REL) || list->info >= elf->section_count || list->inflate)
 			continue;
 		struct cairn_elf_section *target = &elf->sections[list->info];
+		if (!is_debug(target->name) || list->bytes.length == 0)
+			continue;
+		if (searched++ == most_lists)
+			return cairn_fail(error, "%s: it has more than %d relocation sections for debug information", elf->path,
+					  (int)most_lists);
 		/* The readers take the first section of a name. */
-		if (!is_debug(target->name) || cairn_elf_section(elf, target->name) != target)
+		if (cairn_elf_section(elf, target->name) != target)
 			continue;
 		if (list->bytes.length > object.left || !copy_contents(&object, target))
 			return cairn_fail(error, "%s: its debug information is damaged, or larger than %llu MiB", elf->path,

@@ -28,6 +28,7 @@ T
 
 # A service whose jemalloc is inside the program, or has names of its own, and was not started with prof:true: Cairn's own engine does not
 # see its memory, and does not pretend to.
+warns() { [ -n "$(field "$1" engine warning)" ]; }
 steady_inside "$scratch/inside"
 steady_prefixed "$scratch/prefixed"
 for kind in inside prefixed; do
@@ -37,6 +38,7 @@ for kind in inside prefixed; do
 	children+=($!)
 	cd "$root"
 	wait_for 20 curl -s "http://127.0.0.1:$port/cairn/status"
+	wait_for 20 warns "http://127.0.0.1:$port" # a jemalloc is found once it is used
 	is "$(field "http://127.0.0.1:$port" engine name)" cairn "$kind: Cairn's engine"
 	like "$(field "http://127.0.0.1:$port" engine warning)" '*MALLOC_CONF=prof:true' "$kind: which tells what it does not see"
 	table "http://127.0.0.1:$port" <<T
@@ -45,6 +47,7 @@ POST /debug/prof/mem/deactivate      | 400 | application/json | {"error":"Memory
 POST /debug/prof/mem                 | 400 | application/json | {"error":"Memory profiling is not enabled"* |
 POST /debug/prof/mem/gdump           | 400 | application/json | {"error":"Memory profiling is not enabled"* | -d activate=true
 GET /debug/prof/mem/status           | 200 | application/json | {"active": false} |
+GET /debug/pprof/heap?jeprof=true    | 500 | text/plain* | *MALLOC_CONF=prof:true* |
 GET /debug/mem/pprof/profile         | 500 | text/plain* | *opt.prof is not ON,*MALLOC_CONF=prof:true* |
 POST /service/jemalloc/prof/enable   | 503 | text/plain* | 'jemalloc' profiling is not available because *'prof:true'↵*MALLOC_CONF=prof:true↵ |
 POST /service/jemalloc/prof/disable  | 200 | text/plain* | OK↵ |
@@ -105,6 +108,13 @@ unset CAIRN_CONFIG
 start_redis plain
 is "$(field "$url_plain" state)" active "without the key what MALLOC_CONF says stands"
 like "$(field "$url_plain" active_since)" "[1-9]*" "active since the start"
+# jemalloc's profiler is enabled, but Cairn's engine was chosen.
+CONF=engine:cairn,enable_heap_profiling:true MALLOC=prof:true,prof_active:false start_redis chosen
+since=$(field "$url_chosen" active_since)
+like "$since" "[1-9]*" "Cairn's engine is active since the start, whatever jemalloc's is"
+curl -s "$url_chosen/cairn/snapshot" >"$scratch/since.heap"
+like "$(cat "$scratch/since.heap")" "*# cairn active_since *" "a snapshot says so"
+is "$(field "$url_chosen" active_since)" "$since" "and looking does not change it"
 
 # A tool that is not there, crashes, or takes too long.
 TOOL=/nonexistent/cairn start_redis none

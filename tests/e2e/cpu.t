@@ -18,6 +18,7 @@ begin() {
 has_begun() { cat "/proc/$pid/task"/*/comm | grep -qx idle; }
 timers() { grep -c '^ID' "/proc/$pid/timers"; }
 without_timers() { [ "$(timers)" -eq 0 ]; }
+has_timers() { [ "$(timers)" -gt 0 ]; }
 # share OF VALUE TOTAL LOW HIGH
 between() { awk -v value="$1" -v total="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(total > 0 && value / total >= low && value / total <= high) }'; }
 
@@ -88,21 +89,23 @@ done
 is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?seconds=0")" 400 'no seconds are refused'
 is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?frequency=x")" 400 'and a frequency that is none'
 
-curl -s "$url/pprof/profile?seconds=15" -o "$scratch/first.prof" &
-wait_for 4 bash -c "[ \"\$(grep -c '^ID' /proc/$pid/timers)\" -gt 0 ]"
+curl -s "$url/pprof/profile?seconds=25" -o "$scratch/first.prof" &
+wait_for 4 has_timers
 is "$(curl -s -w ' %{http_code}' "$url/debug/pprof/profile?seconds=1")" $'a CPU profile is already running\n 409' 'one run at a time'
 like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1")" '{"error":"Pprof error: *"} 409' "in GreptimeDB's words"
 wait $!
 holds 'the first goes on undisturbed' [ -s "$scratch/first.prof" ]
 
-timeout 1 curl -s "$url/pprof/profile?seconds=600" -o /dev/null
+curl -s "$url/pprof/profile?seconds=600" -o /dev/null &
+wait_for 20 has_timers
+kill $!
 holds 'a client that leaves ends the run' wait_for 4 without_timers
 signals() { grep '^Sig[^Q]'; }
 as_before() { [ "$(signals <"/proc/$pid/status")" = "$(signals <<<"$before")" ]; }
 wait_for 4 as_before # the handler goes a moment after the timers
 is "$(grep -h '^Sig[^Q]' "/proc/$pid/status")" "$(grep '^Sig[^Q]' <<<"$before")" 'no handler and no signal stays behind'
-curl -s "$url/pprof/profile?seconds=1" -o /dev/null &
-sleep 0.5
+curl -s "$url/pprof/profile?seconds=600" -o /dev/null &
+wait_for 20 has_timers
 kill -TERM "$pid"
 wait "$pid"
 is "$?" 0 'a program that ends in a run ends as ever'
@@ -111,7 +114,6 @@ wait
 begin
 "$cairn" cpu "$pid" --for 1h 2>"$scratch/ended" &
 asking=$!
-has_timers() { [ "$(timers)" -gt 0 ]; }
 wait_for 20 has_timers
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null

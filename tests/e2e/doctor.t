@@ -139,7 +139,7 @@ sees 1 "*$unprofiled allocator *no jemalloc*-> $fix*" "a process on libc's mallo
 
 # A service that is attached to, in each of its states.
 "${CC:-cc}" -O2 -g -o "$scratch/steady" tests/hosts/steady.c
-sees 0 "*right allocator no jemalloc in it; Cairn's own engine profiles its allocator*-> cairn run -- $scratch/steady*" 'a program without jemalloc' "$scratch/steady"
+sees 0 "*right allocator it does not contain jemalloc; Cairn's own engine profiles its allocator*-> cairn run -- $scratch/steady*" 'a program without jemalloc' "$scratch/steady"
 steady() {
 	rm -f "$scratch/number"
 	"$scratch/steady" "$scratch/number" &
@@ -244,7 +244,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	fi
 	cp "$scratch/nameless" "$scratch/other"
 	mv "$scratch/other" "$scratch/leaving"
-	sees 0 "*note on disk *replaced by another build while it runs*goes when the process ends*-> cp /proc/$pid/exe leaving.$pid*" \
+	sees 0 "*note on disk *replaced by another build while it runs*disappears when the process ends*-> cp /proc/$pid/exe leaving.$pid*" \
 		'a program replaced while it runs: it can be read as long as it does' "$pid"
 	rm "$scratch/leaving"
 	sees 0 "*note on disk *removed*-> cp /proc/$pid/exe leaving.$pid*" 'and removed' "$pid"

@@ -64,9 +64,13 @@ is "$?" 0 'dump.sh PID of a process without an agent: dumps as its memory grows,
 like "$(sed -n '3p' dump.log)" "* $plain * grow: *" 'it is the memory of that process'
 kill $plain
 wait $watcher
-is "$(grep -c "process $plain" dump.errors)" 1 'and it ends with it'
+is "$(grep -c "process $plain (greptime)" dump.errors)" 1 'and it ends with it'
 cd ..
-"$cairn" watch --for 5s --file-name 'x-%t' "http://localhost:$port/nothing" 2>errors
+"$cairn" watch --for 10m --file-name 'x-%t' "http://localhost:$port/nothing" 2>errors &
+watcher=$!
+children+=("$watcher")
+wait_for 30 grep -q 'answers 404' errors
+kill $watcher
 like "$(cat errors)" "*http://localhost:$port/nothing answers 404*" 'a page that is not there is named'
 
 # 3. and 4. Flame graphs. flamegraph.pl is optional on the page; here it is made as the page says, by a script that downloads nothing.

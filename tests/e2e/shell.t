@@ -37,6 +37,7 @@ answers() {
 
 start "PAGER='tee pager.out' $cairn shell now.heap" '(cairn)'
 is $? 0 'a prompt'
+like "$(printf 'options\n' | "$cairn" shell now.heap 2>/dev/null)" '*nodecount * =  *' 'options that were not given have no value'
 answers top2 'more; -n 0 shows all' 'top2 shows two rows'
 answers 'top -n 1' '… and' 'so does -n'
 answers 'o > options' 'wrote options' 'o lists the options'

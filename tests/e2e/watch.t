@@ -138,7 +138,9 @@ wait_for 40 has_lines interval 2
 like "$(cat interval.out)" "*interval: * allocated *" "--interval counts what was freed, too"
 kill $watcher
 ends 0 "and ends"
-watch thin --time 50ms --distance 0 --start true --keep-count 5 --for 15s "$pid_db"
+watch thin --time 50ms --distance 0 --start true --keep-count 5 "$pid_db"
+wait_for 20 has_lines thin 8
+kill $watcher
 ends 0 "a dump every moment"
 holds "is thinned to five" sh -c "[ \$(ls thin | wc -l) -le 5 ] && [ $(lines thin) -gt 6 ]"
 

@@ -49,11 +49,19 @@ void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 		cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path);
 }
 
-bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder)
+bool cairn_dumps_names_intervals(struct cairn_agent *agent)
 {
-	bool writes = cairn_profiler_gdump_is_active(&agent->profiler) || cairn_profiler_jemalloc_dumps(&agent->profiler);
+	return !cairn_profiler_is_jemalloc(&agent->profiler) && agent->config.origins[CAIRN_KEY_PREFIX] != CAIRN_CONFIG_DEFAULT;
+}
+
+bool cairn_dumps_prefix_folder(struct cairn_agent *agent, struct cairn_folder *folder)
+{
+	bool writes = (agent->config.rules.interval && cairn_dumps_names_intervals(agent)) ||
+		      cairn_profiler_gdump_is_active(&agent->profiler) || cairn_profiler_jemalloc_interval(&agent->profiler) > 0;
 	*folder = (struct cairn_folder){.must_exist = true};
 	set_configured_limits(agent, folder);
+	if (!cairn_config_has_limit(&agent->config)) /* `dumps` is another folder: this one is not Cairn's own */
+		cairn_life_of(agent->owner, &folder->limits.owner);
 	return writes && agent->config.dumps[0] && cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path) &&
 	       strcmp(folder->path, agent->config.dumps) != 0;
 }
@@ -155,7 +163,7 @@ bool cairn_dumps_write_counted(struct cairn_agent *agent, const struct cairn_sna
 	char path[340], name[16];
 	cairn_dumps_folder(agent, &folder);
 	for (unsigned number = 1; number <= 999999; number++) {
-		snprintf(name, sizeof name, "%06u.heap", number);
+		cairn_dump_name_counted(name, sizeof name, number);
 		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = CAIRN_DUMPS_COUNTED_REASON}, path,
 			       sizeof path, error))
 			return true;

@@ -14,9 +14,13 @@ void cairn_dumps_limit(struct cairn_agent *agent, const struct cairn_folder_limi
 /* The dump folder, as configured (it may be relative and may not exist), with the limits of the configuration. */
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
-/* The folder that jemalloc itself writes to, if it is another: gdump's dumps and those of lg_prof_interval go where prof_prefix says.
- * With the same limits. Returns false if it writes none, or to the same folder. */
-bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder);
+/* Whether dumps of the rule `interval` have jemalloc's names and go where the prefix says: with Cairn's engine, if a prefix was given. */
+bool cairn_dumps_names_intervals(struct cairn_agent *agent);
+
+/* The folder of the prefix, if it is another: gdump's dumps and those of lg_prof_interval go there, written by jemalloc itself or in its
+ * place. With the same limits, but for dumps of this process alone unless a limit was given. Returns false if none are written there, or
+ * if it is the same folder. */
+bool cairn_dumps_prefix_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
 /* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the next numbers. PATH receives
  * the name. */

@@ -35,6 +35,15 @@ static bool open_memory(struct cairn_monitor *monitor, struct cairn_profiler *pr
 	return false;
 }
 
+/* Whether jemalloc writes the dumps of the rule `interval` by itself, because the rule was taken from lg_prof_interval or both were set to
+ * the same (`cairn run`): it would write each of them again. */
+static bool writes_intervals_itself(struct cairn_agent *agent)
+{
+	uint64_t own = cairn_profiler_jemalloc_interval(&agent->profiler), rule = agent->config.rules.interval;
+	return own && (agent->config.origins[CAIRN_KEY_INTERVAL] == CAIRN_CONFIG_MALLOC_CONF ||
+		       (cairn_profiler_is_jemalloc(&agent->profiler) && own <= rule && rule / 2 < own));
+}
+
 void cairn_monitor_open(struct cairn_agent *agent)
 {
 	struct cairn_monitor *monitor = &agent->monitor;
@@ -43,7 +52,10 @@ void cairn_monitor_open(struct cairn_agent *agent)
 		return;
 	cairn_config_limits(&agent->config, &limits);
 	monitor->keeping = limits.count || limits.bytes || limits.age_seconds;
-	monitor->watching = cairn_config_rules(&agent->config, &monitor->rules) && open_memory(monitor, &agent->profiler);
+	cairn_config_rules(&agent->config, &monitor->rules);
+	if (writes_intervals_itself(agent))
+		monitor->rules.interval = 0;
+	monitor->watching = cairn_trigger_any(&monitor->rules) && open_memory(monitor, &agent->profiler);
 }
 
 void cairn_monitor_close(struct cairn_agent *agent)
@@ -81,8 +93,7 @@ static void write_dump(struct cairn_call *call)
 	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
 	/* Names the dump as jemalloc would, if a prefix is configured. */
-	bool numbered = monitor->reason == CAIRN_TRIGGER_INTERVAL && !cairn_profiler_is_jemalloc(&agent->profiler) &&
-			agent->config.origins[CAIRN_KEY_PREFIX] != CAIRN_CONFIG_DEFAULT;
+	bool numbered = monitor->reason == CAIRN_TRIGGER_INTERVAL && cairn_dumps_names_intervals(agent);
 	bool written = snapshot && (numbered ? cairn_dumps_write_numbered(agent, snapshot, 'i', path, sizeof path, &error) :
 				    cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error));
 	if (snapshot)
@@ -149,7 +160,7 @@ static void tidy(struct cairn_call *call)
 	struct cairn_folder folder;
 	cairn_dumps_folder(call->agent, &folder);
 	size_t removed = tidy_folder(&folder, &monitor->folders[0]);
-	if (cairn_dumps_jemalloc_folder(call->agent, &folder))
+	if (cairn_dumps_prefix_folder(call->agent, &folder))
 		removed += tidy_folder(&folder, &monitor->folders[1]);
 	atomic_fetch_add(&monitor->thinned, (unsigned)removed);
 	atomic_store(&monitor->busy, removed > 0);

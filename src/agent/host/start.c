@@ -358,7 +358,7 @@ static void read_config(struct cairn_config *config)
 		cairn_buffer_free(&file);
 	}
 	if (folder && folder[0])
-		cairn_config_set_theirs(config, "server.heap_profiling.dir", cairn_bytes_of(folder), CAIRN_CONFIG_ENVIRONMENT);
+		cairn_config_set_foreign(config, "server.heap_profiling.dir", cairn_bytes_of(folder), CAIRN_CONFIG_ENVIRONMENT);
 	if (limit && limit[0])
 		cairn_config_set(config, "limit", cairn_bytes_of(limit), CAIRN_CONFIG_ENVIRONMENT);
 	if (text)
@@ -367,8 +367,7 @@ static void read_config(struct cairn_config *config)
 		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
 }
 
-/* A MALLOC_CONF that no jemalloc reads is meant for whatever profiles. One that the service's own jemalloc reads, which Cairn's engine does
- * not see, is not. */
+/* MALLOC_CONF is for whatever profiles the service. If Cairn's engine does not see the service's memory, that is not Cairn's engine. */
 static void take_malloc_conf(struct cairn_agent *agent)
 {
 	struct cairn_error unseen;
@@ -389,15 +388,6 @@ static void choose_engine(struct cairn_agent *agent)
 		take_malloc_conf(agent);
 	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
 	cairn_ledger_left_configure(agent);
-}
-
-/* If jemalloc writes the dumps of lg_prof_interval by itself, a rule for the same would write each of them again. */
-static void settle_rules(struct cairn_agent *agent)
-{
-	bool same = cairn_profiler_is_jemalloc(&agent->profiler) ||
-		    agent->config.origins[CAIRN_KEY_INTERVAL] == CAIRN_CONFIG_MALLOC_CONF;
-	if (same && cairn_profiler_jemalloc_dumps(&agent->profiler))
-		agent->config.rules.interval = 0;
 }
 
 /* Switches sampling on or off as configured, and records since when it is on. */
@@ -450,7 +440,6 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 		*error = agent->profiler.missing;
 		return false;
 	}
-	settle_rules(agent);
 	settle_profiler(agent);
 	if (!agent->environment) /* left by an agent that has ended */
 		agent->environment = cairn_environment_copy(environ);

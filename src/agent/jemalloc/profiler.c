@@ -22,6 +22,8 @@ static enum cairn_profiler_state get_state(struct cairn_profiler *profiler)
 	if (!enabled)
 		return CAIRN_PROFILER_NOT_ENABLED;
 	cairn_jemalloc_get_bool(jemalloc, "prof.active", &active);
+	if (!cairn_profiler_is_jemalloc(profiler)) /* `active_since` is that of the engine in use */
+		return active ? CAIRN_PROFILER_ACTIVE : CAIRN_PROFILER_INACTIVE;
 	int64_t since = atomic_load(&profiler->active_since);
 	if (active && since == 0)
 		atomic_compare_exchange_strong(&profiler->active_since, &since, cairn_clock_wall_ns());
@@ -95,15 +97,16 @@ static bool gdump_is_active(struct cairn_profiler *profiler)
 	return active;
 }
 
-bool cairn_profiler_jemalloc_dumps(struct cairn_profiler *profiler)
+uint64_t cairn_profiler_jemalloc_interval(struct cairn_profiler *profiler)
 {
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
 	ssize_t interval = -1;
 	size_t size = sizeof interval;
 	const char *prefix = "";
-	return get_state(profiler) >= CAIRN_PROFILER_INACTIVE &&
-	       jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0 && interval >= 0 &&
-	       cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 && prefix[0];
+	bool writes = get_state(profiler) >= CAIRN_PROFILER_INACTIVE &&
+		      jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0 && interval >= 0 && interval < 64 &&
+		      cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 && prefix[0];
+	return writes ? (uint64_t)1 << interval : 0;
 }
 
 static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error)

@@ -7,16 +7,9 @@
 #define CAIRN_AGENT_JEMALLOC_PROFILER_H
 
 #include "agent/jemalloc/jemalloc.h"
+#include "protocol/profiler_state.h"
 
 #include <stdatomic.h>
-
-enum cairn_profiler_state {
-	CAIRN_PROFILER_NO_JEMALLOC,  /* no jemalloc, or not the one in use */
-	CAIRN_PROFILER_NOT_BUILT,    /* jemalloc was built without profiling */
-	CAIRN_PROFILER_NOT_ENABLED,  /* started without prof:true */
-	CAIRN_PROFILER_INACTIVE,     /* enabled, not sampling */
-	CAIRN_PROFILER_ACTIVE,
-};
 
 struct cairn_engine;
 
@@ -36,9 +29,6 @@ bool cairn_profiler_is_jemalloc(const struct cairn_profiler *profiler);
 /* The current state. Also keeps `active_since` right if the service itself turns profiling on or off. */
 enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler);
 
-/* "no jemalloc", "built without profiling", "not enabled", "inactive", "active". */
-const char *cairn_profiler_state_name(enum cairn_profiler_state state);
-
 /* One sentence that says why profiling cannot be used and how to fix it; empty if it can. */
 void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t size);
 
@@ -47,8 +37,8 @@ bool cairn_profiler_activate(struct cairn_profiler *profiler, bool active, struc
 bool cairn_profiler_gdump(struct cairn_profiler *profiler, bool active, struct cairn_error *error);
 bool cairn_profiler_gdump_is_active(struct cairn_profiler *profiler);
 
-/* Whether jemalloc itself writes a dump each time a number of bytes was allocated (lg_prof_interval). */
-bool cairn_profiler_jemalloc_dumps(struct cairn_profiler *profiler);
+/* The number of bytes after whose allocation jemalloc itself writes a dump each time (lg_prof_interval); 0 if it writes none. */
+uint64_t cairn_profiler_jemalloc_interval(struct cairn_profiler *profiler);
 
 /* Discards all samples; PERIOD is the new mean distance of samples in bytes (rounded down to a power of two), 0 keeps it. */
 bool cairn_profiler_reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error);

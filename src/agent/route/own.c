@@ -184,7 +184,7 @@ void cairn_control_index(struct cairn_call *call)
 	cairn_buffer_text(body, "</b>. ");
 	cairn_xml_text(body, cairn_bytes_of(why.text));
 	cairn_buffer_text(body, "</p>\n");
-	if (state >= CAIRN_PROFILER_INACTIVE)
+	if (cairn_answer_state(call, &why) >= CAIRN_PROFILER_INACTIVE)
 		cairn_buffer_text(body, "<p><a href=\"/debug/pprof/heap?jeprof=true\">The heap as a flame graph, now</a></p>\n");
 	cairn_buffer_text(body, "<table>\n");
 	for (size_t i = 0; i < cairn_routes_count; i++) {

@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "dump/name.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -102,11 +103,6 @@ void cairn_tikv_activate(struct cairn_call *call)
 		cairn_response_text(call->response, 200, CAIRN_TEXT, "activate heap profile success");
 }
 
-static bool is_numbered(const char *name)
-{
-	return strlen(name) == 11 && strspn(name, "0123456789") == 6 && strcmp(name + 6, ".heap") == 0;
-}
-
 /* The numbered dumps, newest first; if there are too many, only the newest. */
 struct found {
 	struct cairn_folder folder;
@@ -123,7 +119,7 @@ static void find_numbered(void *context, const char *name)
 	char path[340];
 	struct stat status;
 	bool full = found->count == list_maximum;
-	if (!is_numbered(name) || (full && strcmp(found->files[list_maximum - 1].name, name) > 0))
+	if (!cairn_dump_name_is_counted(name) || (full && strcmp(found->files[list_maximum - 1].name, name) > 0))
 		return;
 	snprintf(path, sizeof path, "%s/%s", found->folder.path, name);
 	if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
@@ -142,7 +138,7 @@ static void remove_numbered(struct cairn_agent *agent)
 	struct cairn_life own;
 	cairn_dumps_folder(agent, &folder);
 	if (cairn_life_of(agent->owner, &own))
-		cairn_folder_remove_own(&folder, &own, CAIRN_DUMPS_COUNTED_REASON, is_numbered);
+		cairn_folder_remove_own(&folder, &own, CAIRN_DUMPS_COUNTED_REASON, cairn_dump_name_is_counted);
 }
 
 void cairn_tikv_deactivate(struct cairn_call *call)
@@ -192,7 +188,9 @@ bool cairn_tikv_heap(struct cairn_call *call)
 	static const char *const flame[] = {"flame", "-", NULL};
 	struct cairn_folder folder;
 	cairn_dumps_folder(call->agent, &folder);
-	struct cairn_snapshot *snapshot = named ? NULL : cairn_answer_take(call, &error);
+	enum cairn_profiler_state state;
+	bool taken = !named && cairn_answer_can_profile(call, &state, &error);
+	struct cairn_snapshot *snapshot = taken ? cairn_answer_take(call, &error) : NULL;
 	int descriptor = named ? cairn_folder_open_file(&folder, name, &error) : snapshot ? snapshot->descriptor : -1;
 	int status = descriptor < 0 ? 500 : 200;
 	if (status == 200 && drawn) {

@@ -388,8 +388,10 @@ bool cairn_sampler_warn(struct cairn_profiler *profiler, char *out, size_t size)
 			out, size, "%s",
 			"malloc is part of the program itself, where Cairn's engine does not see it; if it is jemalloc, start the service "
 			"with MALLOC_CONF=prof:true, and keep the symbol table (strip --strip-debug) or call cairn_start with its mallctl");
-	else if (jemalloc->mallctl && jemalloc->prefix[0])
+	else if (jemalloc->mallctl && !jemalloc->is_malloc && jemalloc->prefix[0])
 		snprintf(out, size, "memory allocated through %smalloc is not seen: %.400s", jemalloc->prefix, fix.text);
+	else if (jemalloc->mallctl && !jemalloc->is_malloc)
+		snprintf(out, size, "memory of the jemalloc that the service passed on is not seen: %.400s", fix.text);
 	return out[0] != 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
+#include "protocol/profiler_state.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static void check_other_binary(struct cairn_diagnosis *diagnosis, struct cairn_f
 		finding->advice = "build it for glibc";
 		return;
 	}
-	cairn_finding_say(finding, CAIRN_RIGHT, "no jemalloc in it; Cairn's own engine profiles its allocator");
+	cairn_finding_say(finding, CAIRN_RIGHT, "it does not contain jemalloc; Cairn's own engine profiles its allocator");
 	if (loader.length)
 		cairn_finding_run(finding, diagnosis);
 }
@@ -183,7 +184,7 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 	const char *other = other_malloc(diagnosis);
 	if (cairn_diagnosis_is_own_engine(diagnosis) || (!diagnosis->allocator && diagnosis->module_count))
 		return;
-	if (diagnosis->has_agent && strcmp(state, "no jemalloc") == 0)
+	if (diagnosis->has_agent && cairn_profiler_state_is(state, CAIRN_PROFILER_NO_JEMALLOC))
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 	else if (diagnosis->has_agent)
 		cairn_finding_say(finding, CAIRN_RIGHT, "the agent reports that jemalloc is the allocator in use");
@@ -214,10 +215,10 @@ void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 {
 	char state[40];
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
-	bool told = diagnosis->has_agent && state[0] && strcmp(state, "no jemalloc") != 0;
+	bool told = diagnosis->has_agent && state[0] && !cairn_profiler_state_is(state, CAIRN_PROFILER_NO_JEMALLOC);
 	if (cairn_diagnosis_is_own_engine(diagnosis) || (!told && !diagnosis->allocator))
 		return;
-	if (told ? strcmp(state, "built without profiling") != 0 : diagnosis->allocator->jemalloc.profiles) {
+	if (told ? !cairn_profiler_state_is(state, CAIRN_PROFILER_NOT_BUILT) : diagnosis->allocator->jemalloc.profiles) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc was built with profiling");
 		return;
 	}
@@ -339,7 +340,7 @@ static enum truth is_enabled(const struct cairn_diagnosis *diagnosis, const char
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	*how = "the agent says so";
 	if (diagnosis->has_agent)
-		return strcmp(state, "active") == 0 || strcmp(state, "inactive") == 0 ? YES : NO;
+		return cairn_profiler_state_is_enabled(state) ? YES : NO;
 	*how = "read from its memory";
 	if (cairn_diagnosis_peek(diagnosis, "opt_prof", &value, sizeof value))
 		return value ? YES : NO;
@@ -417,7 +418,7 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		return;
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	if (diagnosis->has_agent) {
-		active = strcmp(state, "active") == 0;
+		active = cairn_profiler_state_is(state, CAIRN_PROFILER_ACTIVE);
 		said = "the agent says so";
 	} else if (cairn_diagnosis_peek(diagnosis, "prof_active_state", &active, sizeof active)) {
 		said = "read from its memory";

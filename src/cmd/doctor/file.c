@@ -33,8 +33,8 @@ void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding
 			cairn_finding_say(finding, CAIRN_NOTE, "%s was replaced while it runs, by the same build", program->path);
 		else
 			cairn_finding_say(finding, CAIRN_NOTE,
-					  "%s was %s while it runs: symbols come from /proc/%d/exe, which goes when the process ends; a "
-					  "copy serves --binary after that",
+					  "%s was %s while it runs: symbols come from /proc/%d/exe, which disappears when the process "
+					  "ends; keep a copy for --binary",
 					  program->path, now ? "replaced by another build" : "removed", diagnosis->pid);
 		const char *copy = cairn_arena_format(&diagnosis->arena, "%s.%d", cairn_base_name(program->path), diagnosis->pid);
 		finding->fix = same ? NULL

@@ -7,6 +7,7 @@
 #include "process/clock.h"
 #include "process/memory.h"
 #include "profile/read.h"
+#include "protocol/profiler_state.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -286,7 +287,7 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	struct cairn_error error;
 	struct cairn_buffer body = {0};
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
-	if (!diagnosis->has_agent || (strcmp(state, "active") != 0 && strcmp(state, "inactive") != 0))
+	if (!diagnosis->has_agent || !cairn_profiler_state_is_enabled(state))
 		return;
 	struct cairn_profile profile;
 	struct cairn_trailer trailer;
@@ -294,7 +295,7 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (!cairn_target_snapshot(&diagnosis->target, &body, &error) ||
 	    !cairn_profile_read(&profile, cairn_buffer_bytes(&body), diagnosis->name, &(struct cairn_read_options){0}, &error)) {
 		cairn_finding_say(finding, CAIRN_WRONG, "cannot get a profile: %.400s", error.text);
-	} else if (!cairn_check_has_samples(&profile) && strcmp(state, "inactive") == 0) {
+	} else if (!cairn_check_has_samples(&profile) && cairn_profiler_state_is(state, CAIRN_PROFILER_INACTIVE)) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
 		finding->fix =
 			cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));

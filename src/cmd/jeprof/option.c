@@ -3,7 +3,7 @@
 #include "cmd/jeprof/jeprof.h"
 
 #include "cmd/command.h"
-#include "cmd/perl_option.h"
+#include "cmd/jeprof/perl_option.h"
 
 #include <unistd.h>
 

@@ -262,7 +262,7 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 	double most = peak.good ? fmax((double)highest->sum, peak.total) : (double)highest->sum;
 	if (!now.sampled && !options->quiet) {
 		cairn_note("no profile: %s", options->unseen   ? options->unseen
-					     : options->waited ? "nothing was sampled; use 'cairn activate' to start sampling, or --active"
+					     : options->waited ? "nothing was sampled; 'cairn activate' or --active starts sampling"
 							       : "no process had an agent, or none allocated enough to be sampled");
 	} else if (!options->quiet) {
 		const struct cairn_moment *shown = at_end ? end : highest;

@@ -377,6 +377,7 @@ void cairn_archive_series(const struct cairn_archive *archive, size_t most, stru
 			.origin = point->origin,
 			.total = point->total,
 			.bytes = point->total,
+			.live = true, /* an archive takes nothing else */
 			.resident = point->resident,
 			.own = point->own,
 			.limit = point->limit,

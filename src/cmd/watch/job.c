@@ -6,10 +6,11 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/attach/spawn.h"
-#include "cmd/own_dumps.h"
 #include "cmd/target.h"
+#include "cmd/watch/own_dumps.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
+#include "protocol/profiler_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,10 +88,10 @@ static bool check_state(struct cairn_watch_job *job, const struct cairn_target *
 		job->error = error;
 		return false;
 	}
-	if (strcmp(state, "inactive") == 0)
+	if (cairn_profiler_state_is(state, CAIRN_PROFILER_INACTIVE))
 		cairn_fail(&job->error, "%s: sampling is off, so its dumps show nothing new; 'cairn activate %s' turns it on",
-			   job->name, job->name);
-	if (!state[0] || strcmp(state, "inactive") == 0 || strcmp(state, "active") == 0)
+			   job->name, job->watch->from ? job->watch->from : job->name);
+	if (!state[0] || cairn_profiler_state_is_enabled(state))
 		return true;
 	job->hopeless = true;
 	return cairn_fail(&job->error, "%s: %s", job->name, why[0] ? why : state);

@@ -8,7 +8,7 @@
 #define CAIRN_CMD_WATCH_JOB_H
 
 #include "cmd/attach/spawn.h"
-#include "cmd/template.h"
+#include "cmd/watch/template.h"
 #include "dump/folder.h"
 #include "dump/trigger.h"
 

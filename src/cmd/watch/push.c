@@ -12,7 +12,7 @@
 #include "cmd/collect/load.h"
 #include "cmd/command.h"
 #include "cmd/forward/forward.h"
-#include "cmd/template.h"
+#include "cmd/watch/template.h"
 #include "dump/listing.h"
 #include "http/client.h"
 #include "process/clock.h"

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "cmd/watch/event.h"
 #include "process/clock.h"
-#include "series/course.h"
+#include "series/trend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,7 +166,7 @@ static void say(const struct cairn_watch_verdicts *verdicts, struct target *targ
 	cairn_json_copy(cairn_json_find(value, "summary"), summary, sizeof summary);
 	cairn_json_next(cairn_json_find(value, "rows"), &position, NULL, &row);
 	cairn_json_copy(cairn_json_find(row, "name"), first, sizeof first);
-	bool grows = strcmp(verdict, "growing") == 0;
+	bool grows = strcmp(verdict, cairn_verdict_name(CAIRN_GROWING)) == 0;
 	snprintf(all, sizeof all, "%s %s", verdict, grows ? first : "");
 	if (!summary[0] || strcmp(all, target->said) == 0)
 		return;

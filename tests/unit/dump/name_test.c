@@ -45,8 +45,23 @@ static void test_written(void)
 	   read.tm_min == 10 && read.tm_sec == 2, "and its date is read again");
 }
 
+static void test_other_writers(void)
+{
+	char text[96];
+	cairn_dump_name_counted(text, sizeof text, 12);
+	is_text(text, "000012.heap", "TiKV's name");
+	ok(cairn_dump_name_is_counted(text), "which is known");
+	static const char *const others[] = {"12.heap", "0000012.heap", "000012.heap.gz", "00001a.heap", ""};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		ok(!cairn_dump_name_is_counted(others[i]), "'%s' is none", others[i]);
+	ok(cairn_dump_name_is_peak("run.peak.heap") && !cairn_dump_name_is_peak("peak.heap"), "the highest moment of a run");
+	is_int((int)cairn_dump_name_service("api-7-host-20261118T052105Z-last.heap", 7).length, 3, "the service is before the PID");
+	is_int((int)cairn_dump_name_service("api-71-host.heap", 7).length, 0, "and not before another number");
+}
+
 int main(void)
 {
+	test_other_writers();
 	test_numbered();
 	test_written();
 	test_dated();

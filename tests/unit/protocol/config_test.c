@@ -186,6 +186,7 @@ static void test_malloc_conf(void)
 		{"prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:/tmp/jeprof-SERVICE", CAIRN_CONFIG_OFF, 16384, 0,
 		 "/tmp/jeprof-SERVICE"},
 		{"background_thread:true,prof:true,lg_prof_interval:30", CAIRN_CONFIG_ON, 524288, 1 << 30, "cairn"},
+		{"prof:true,lg_prof_interval:30,prof_prefix:", CAIRN_CONFIG_ON, 524288, 0, "cairn"},
 		{"prof:true,lg_prof_interval:-1,lg_prof_sample:99,lg_prof_sample:x,prof_prefix:", CAIRN_CONFIG_ON, 524288, 0, "cairn"},
 		{"prof:true,lg_prof_sample:41,lg_prof_interval:63", CAIRN_CONFIG_ON, 524288, 0, "cairn"},
 		{"prof:true,lg_prof_sample:0,noise,prof_prefix:/x", CAIRN_CONFIG_ON, 1, 0, "cairn"},
@@ -233,6 +234,14 @@ static void test_folder(void)
 		cairn_config_environment(&config, cairn_bytes_of(cases[i].environment));
 		is_int(cairn_config_limits_all(&config), cases[i].all, "'%s' and %zu: whose dumps may go", cases[i].environment, i);
 	}
+	char text[512] = "dumps:/";
+	memset(text + strlen(text), 'x', 400);
+	struct cairn_config config;
+	cairn_config_default(&config);
+	cairn_config_file(&config, cairn_bytes_of("[server.heap_profiling]\ndir = './'\n"));
+	cairn_config_environment(&config, cairn_bytes_of(text));
+	is_text(config.dumps, "./", "a folder whose name is too long is not taken");
+	is_int(cairn_config_limits_all(&config), false, "and the other's stays the other's");
 }
 
 /* A token that was given and cannot be used is never taken for none. */

@@ -3,8 +3,8 @@
  * One dash or two; any case; --name value or --name=value; unique prefixes; --noname and --no-name for flags; options between operands;
  * -- ends them. An option with an argument takes the next word, whatever it begins with.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_PERL_OPTION_H
-#define CAIRN_CMD_PERL_OPTION_H
+#ifndef CAIRN_CMD_JEPROF_PERL_OPTION_H
+#define CAIRN_CMD_JEPROF_PERL_OPTION_H
 
 #include "cmd/option.h"
 

@@ -1,6 +1,6 @@
 /* template.c - filling a pattern in.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/template.h"
+#include "cmd/watch/template.h"
 
 #include <ctype.h>
 #include <stdint.h>

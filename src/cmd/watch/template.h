@@ -3,8 +3,8 @@
  *   %t  local time, 20261115041002      %T  the same in UTC, 20261115T041002Z
  *   %n  the program   %p  its PID   %h  the host   %r  the reason: start, grow, …   %%  a percent sign
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_TEMPLATE_H
-#define CAIRN_CMD_TEMPLATE_H
+#ifndef CAIRN_CMD_WATCH_TEMPLATE_H
+#define CAIRN_CMD_WATCH_TEMPLATE_H
 
 #include "base/error.h"
 

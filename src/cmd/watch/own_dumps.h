@@ -1,7 +1,7 @@
 /* own_dumps.h - the dumps that jemalloc itself has written for a process: PREFIX.PID.NUMBER….heap.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_OWN_DUMPS_H
-#define CAIRN_CMD_OWN_DUMPS_H
+#ifndef CAIRN_CMD_WATCH_OWN_DUMPS_H
+#define CAIRN_CMD_WATCH_OWN_DUMPS_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* template_test.c - file names from patterns.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/template.h"
+#include "cmd/watch/template.h"
 #include "tap.h"
 
 #include <stdlib.h>

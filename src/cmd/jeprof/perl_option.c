@@ -1,6 +1,6 @@
 /* perl_option.c - Getopt::Long's rules.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/perl_option.h"
+#include "cmd/jeprof/perl_option.h"
 
 #include <ctype.h>
 

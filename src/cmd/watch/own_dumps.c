@@ -1,6 +1,6 @@
 /* own_dumps.c - finding them in a folder.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/own_dumps.h"
+#include "cmd/watch/own_dumps.h"
 
 #include "base/file.h"
 #include "base/path.h"

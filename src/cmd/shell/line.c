@@ -2,7 +2,7 @@
  *
  * The history is in $XDG_STATE_HOME/cairn/history, else ~/.local/state/cairn/history.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/line.h"
+#include "cmd/shell/line.h"
 
 #include "base/arena.h"
 

@@ -1,16 +1,16 @@
-/* question.h - what a word given to addr2line asks for: an address, an offset in a section, or a symbol with an offset.
+/* asker.h - what a word given to addr2line asks for: an address, an offset in a section, or a symbol with an offset.
  *
  * As in GNU addr2line, a word that begins with a digit or has only hexadecimal digits is an address; any other is the name of a symbol,
  * mangled or not, and what follows a + is added to its address. So `beef` is an address and `beef+0` a symbol.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_ADDR2LINE_QUESTION_H
-#define CAIRN_CMD_ADDR2LINE_QUESTION_H
+#ifndef CAIRN_CMD_ADDR2LINE_ASKER_H
+#define CAIRN_CMD_ADDR2LINE_ASKER_H
 
 #include "base/arena.h"
 #include "base/hash.h"
 #include "symbol/lookup.h"
 
-struct cairn_question {
+struct cairn_asked {
 	uint64_t shown;   /* the address as the user sees it: in an object file and with --section, an offset */
 	uint64_t address; /* where to look it up; CAIRN_NOWHERE if no section has that offset */
 };
@@ -35,7 +35,7 @@ struct cairn_asker {
 };
 
 /* What WORD asks for. A symbol that is not there is address 0. */
-struct cairn_question cairn_asker_read(struct cairn_asker *asker, struct cairn_bytes word);
+struct cairn_asked cairn_asker_read(struct cairn_asker *asker, struct cairn_bytes word);
 
 void cairn_asker_free(struct cairn_asker *asker);
 

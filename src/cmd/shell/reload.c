@@ -1,6 +1,6 @@
 /* reload.c - keeps the profiles of recent options.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/reload.h"
+#include "cmd/shell/reload.h"
 
 #include "cmd/target.h"
 

@@ -1,6 +1,6 @@
 /* perl_option_test.c - Getopt::Long's rules; what is expected was tried with Perl's own.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/perl_option.h"
+#include "cmd/jeprof/perl_option.h"
 #include "tap.h"
 
 struct options {

@@ -1,6 +1,6 @@
-/* question.c - reads words, and finds symbols by name.
+/* asker.c - reads words, and finds symbols by name.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/addr2line/question.h"
+#include "cmd/addr2line/asker.h"
 
 #include "base/array.h"
 #include "base/text.h"
@@ -38,7 +38,7 @@ static void read_table(struct cairn_asker *asker, const struct cairn_elf *elf, c
 		struct cairn_bytes name = {symbol.name, strnlen(symbol.name, CAIRN_LONGEST_NAME)};
 		if (name.length == CAIRN_LONGEST_NAME || find_in(asker, &asker->names, NULL, name) != CAIRN_NONE)
 			continue;
-		bool in_object = elf->type == ET_REL && symbol.section < elf->section_count;
+		bool in_object = elf->type == ET_REL && symbol.section < SHN_LORESERVE && symbol.section < elf->section_count;
 		uint64_t start = in_object ? elf->sections[symbol.section].address : 0;
 		cairn_array_room(asker->symbols, asker->symbol_count, asker->symbol_capacity);
 		cairn_index_add(&asker->names, cairn_hash_bytes(name.data, name.length), (uint32_t)asker->symbol_count);
@@ -121,9 +121,9 @@ static const struct cairn_elf_section *section_with(const struct cairn_elf *elf,
 	return NULL;
 }
 
-struct cairn_question cairn_asker_read(struct cairn_asker *asker, struct cairn_bytes word)
+struct cairn_asked cairn_asker_read(struct cairn_asker *asker, struct cairn_bytes word)
 {
-	struct cairn_question question = {0};
+	struct cairn_asked question = {0};
 	struct cairn_bytes name;
 	uint64_t offset;
 	const struct cairn_elf_section *section = asker->section;
@@ -132,7 +132,7 @@ struct cairn_question cairn_asker_read(struct cairn_asker *asker, struct cairn_b
 	if (split(word, &name, &offset)) {
 		const struct cairn_asker_symbol *symbol = find_symbol(asker, name);
 		if (symbol)
-			question = (struct cairn_question){symbol->value + offset, symbol->address + offset};
+			question = (struct cairn_asked){symbol->value + offset, symbol->address + offset};
 		in_object &= !symbol; /* whose section is known */
 	} else {
 		cairn_text_hex(&word, &question.shown);
