@@ -116,7 +116,10 @@ is "$(client pipeline)" "2 1" "requests behind one another in one packet"
 is "$(client chunked)" "gdump deactivated" "a body in chunks"
 is "$(client garbage)" "HTTP/1.1 200 OK" "noise"
 is "$(client share)" 6 "six requests at once all get a snapshot"
-like "$(field "$url_open" snapshots shared)" "[1-9]*" "some of them the same one"
+# A request shares a snapshot that began after it arrived; on a busy machine the six may arrive one by one.
+shares() { [ "$(field "$url_open" snapshots shared)" -ge 1 ] || { client share >/dev/null; false; }; }
+wait_for 30 shares
+ok $? "some of them the same one"
 before=$(field "$url_open" agent descriptors)
 no_more() { [ "$(field "$url_open" agent descriptors)" -le "$before" ]; }
 holds "and nothing stays open" wait_for 30 no_more

@@ -19,6 +19,8 @@ C
 $cc -shared -fPIC -o "$scratch/libslow.so" "$scratch/slow.c" || broken "no library"
 start loading 3 loading "$scratch/libslow.so"
 wait_for 4 grep -q libslow "/proc/$pid/maps"
+threads() { ls "/proc/$pid/task" | wc -l; }
+before=$(threads)
 forget "$scratch/loading" 144
 like "$(attach "$pid" 2>&1)" "cairn: the loader of process $pid is busy*No thread of the program was kept waiting*" \
 	"where another thread has the loader's lock, attach gives up"
@@ -27,8 +29,9 @@ ok $? "the threads go on"
 echo "#   the longest stall: $(number "$scratch/loading" 144) us"
 like "$(attach "$pid" 2>&1)" "*earlier 'cairn attach' still waits*" "a second one says that the first still waits"
 tell "$scratch/loading"
-few_threads() { [ "$(ls "/proc/$pid/task" | wc -l)" -le 4 ]; }
-wait_for 10 few_threads
+# The thread that had the lock ends, and so does the one that waited for it and has loaded the library.
+has_loaded() { grep -q libcairn "/proc/$pid/maps" && [ "$(threads)" -lt "$before" ]; }
+wait_for 10 has_loaded
 like "$("$cairn" top "$pid" 2>&1)" "*does not answer*" "a library that is loaded too late starts nothing"
 is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "and its descriptor is closed"
 like "$(attach "$pid" 2>&1)" "$pid: attached, sampling*" "once the lock is free, attach works"
