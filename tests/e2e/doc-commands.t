@@ -78,7 +78,7 @@ sleep() {
 	for _ in $(seq 600); do
 		now=$(leaked) || true
 		if [ "${now:-0}" -gt "${before:-0}" ]; then return 0; fi
-		command sleep 0.1
+		command sleep 0.5
 	done
 }
 SCRIPT
