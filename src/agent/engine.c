@@ -2,9 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/engine.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "process/proc.h"
 
 const struct cairn_engine *cairn_profiler_engine(const struct cairn_profiler *profiler)
 {
@@ -43,16 +41,9 @@ void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t s
 /* The process's own memory now, sampled or not: heap, stacks and private pages. */
 static uint64_t own_memory(void)
 {
-	char text[128];
-	unsigned long long size, resident = 0, shared = 0;
-	int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-	if (file >= 0)
-		close(file);
-	text[length > 0 ? length : 0] = 0;
-	if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 || resident < shared)
-		return 0;
-	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct cairn_proc_statm statm;
+	cairn_proc_statm_read(0, &statm);
+	return statm.anonymous;
 }
 
 bool cairn_profiler_activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)

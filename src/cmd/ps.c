@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/json.h"
+#include "base/peek.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
+#include "process/proc.h"
 #include "process/tree.h"
 #include "protocol/listen.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,25 +48,15 @@ struct rows {
 
 static uint64_t resident_bytes(int pid)
 {
-	char path[64];
-	unsigned long pages = 0;
-	snprintf(path, sizeof path, "/proc/%d/statm", pid);
-	FILE *file = fopen(path, "re");
-	if (file && fscanf(file, "%*u %lu", &pages) != 1)
-		pages = 0;
-	if (file)
-		fclose(file);
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct cairn_proc_statm statm;
+	cairn_proc_statm_read(pid, &statm);
+	return statm.resident;
 }
 
 static void read_command(int pid, char *out, size_t size)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-	FILE *file = fopen(path, "re");
-	size_t length = file ? fread(out, 1, size - 1, file) : 0;
-	if (file)
-		fclose(file);
+	char path[CAIRN_PROC_PATH];
+	size_t length = cairn_peek(cairn_proc_path(path, pid, "cmdline"), out, size - 1).length;
 	for (size_t i = 0; i + 1 < length; i++)
 		if (!out[i])
 			out[i] = ' ';

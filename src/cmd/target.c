@@ -17,6 +17,7 @@
 #include "http/client.h"
 #include "http/peer.h"
 #include "process/life.h"
+#include "process/proc.h"
 #include "process/tree.h"
 #include "profile/read.h"
 #include "symbol/live.h"
@@ -240,21 +241,6 @@ bool cairn_target_has_loaded(int pid)
 	return loaded;
 }
 
-/* The letter of the process's state as in proc(5); 0 if it cannot be read. */
-static char state_of(int pid)
-{
-	struct cairn_file file;
-	char state = 0;
-	if (!read_proc(pid, "status", &file))
-		return 0;
-	struct cairn_bytes rest = file.bytes, line;
-	while (!state && cairn_text_line(&rest, &line, NULL))
-		if (cairn_text_take(&line, "State:") && (line = cairn_text_trim(line)).length > 0)
-			state = line.data[0];
-	cairn_file_close(&file);
-	return state;
-}
-
 static bool find_process(struct cairn_target *target, struct cairn_error *error)
 {
 	char path[64];
@@ -262,7 +248,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	snprintf(path, sizeof path, "/proc/%d", target->pid);
 	if (stat(path, &status) != 0)
 		return cairn_fail(error, "no process %d", target->pid);
-	char state = state_of(target->pid);
+	char state = cairn_proc_state(target->pid);
 	if (state == 'Z')
 		return cairn_fail(error, "process %d has ended and is a zombie: its parent has not waited for it yet", target->pid);
 	if (state == 'T')

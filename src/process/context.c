@@ -7,9 +7,9 @@
 #include "base/protobuf.h"
 #include "base/text.h"
 #include "process/clock.h"
+#include "process/proc.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/uio.h>
 
 enum { maps_most = 16 << 20, payload_most = 64 << 10, tries = 8, version_least = 1, version_most = 2 };
@@ -81,24 +81,18 @@ static bool read_context(int pid, uint64_t address, char *room, char name[CAIRN_
 	return false;
 }
 
-/* Whether LINE of maps is that of the mapping. Nothing but the name, which comes last, has a slash or a bracket. */
-static bool is_context(struct cairn_bytes line)
+static bool is_context(const struct cairn_proc_map *map)
 {
-	size_t at = 0;
-	while (at < line.length && line.data[at] != '/' && line.data[at] != '[')
-		at++;
-	struct cairn_bytes name = cairn_bytes_skip(line, at);
-	return cairn_bytes_start_with(name, "/memfd:OTEL_CTX") || cairn_bytes_start_with(name, "[anon_shmem:OTEL_CTX]") ||
-	       cairn_bytes_start_with(name, "[anon:OTEL_CTX]");
+	return cairn_bytes_start_with(map->path, "/memfd:OTEL_CTX") || cairn_bytes_start_with(map->path, "[anon_shmem:OTEL_CTX]") ||
+	       cairn_bytes_start_with(map->path, "[anon:OTEL_CTX]");
 }
 
 bool cairn_context_service(int pid, char name[CAIRN_CONTEXT_NAME])
 {
-	char path[48];
+	char path[CAIRN_PROC_PATH];
 	bool found = false;
 	name[0] = 0;
-	snprintf(path, sizeof path, pid == getpid() ? "/proc/thread-self/maps" : "/proc/%d/maps", pid);
-	int descriptor = cairn_peek_open(path);
+	int descriptor = cairn_peek_open(cairn_proc_path(path, pid == getpid() ? 0 : pid, "maps"));
 	if (descriptor < 0)
 		return false;
 	struct cairn_buffer maps = cairn_pages(maps_most);
@@ -107,8 +101,8 @@ bool cairn_context_service(int pid, char name[CAIRN_CONTEXT_NAME])
 	close(descriptor);
 	struct cairn_bytes rest = cairn_buffer_bytes(&maps), line;
 	while (room && !found && cairn_text_line(&rest, &line, NULL)) {
-		uint64_t start;
-		found = is_context(line) && cairn_text_hex(&line, &start) && read_context(pid, start, room, name);
+		struct cairn_proc_map map;
+		found = cairn_proc_map_parse(line, &map) && is_context(&map) && read_context(pid, map.start, room, name);
 	}
 	cairn_pages_unmap(room, payload_most);
 	cairn_buffer_free(&maps);

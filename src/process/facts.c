@@ -5,7 +5,6 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/peek.h"
-#include "base/text.h"
 #include "process/clock.h"
 
 #include <fcntl.h>
@@ -79,17 +78,4 @@ void cairn_facts_get(struct cairn_facts *facts)
 	while (kept > 0 && facts->command[kept - 1] == ' ')
 		facts->command[--kept] = 0;
 	cairn_buffer_free(&command);
-}
-
-uint64_t cairn_facts_kilobytes(struct cairn_bytes text, const char *name)
-{
-	struct cairn_bytes line;
-	while (cairn_text_line(&text, &line, NULL)) {
-		uint64_t value;
-		if (!cairn_text_take(&line, name) || !cairn_text_take(&line, ":"))
-			continue;
-		line = cairn_text_trim(line);
-		return cairn_text_decimal(&line, &value) ? value << 10 : 0;
-	}
-	return 0;
 }

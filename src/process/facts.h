@@ -25,7 +25,4 @@ void cairn_facts_get(struct cairn_facts *facts);
 /* Notes that the program of this process is being loaded now: the kernel knows when the process began, and not when it last called exec. */
 void cairn_facts_program_loaded(void);
 
-/* The value of "NAME:  N kB" in TEXT (/proc/self/status, smaps_rollup), in bytes; 0 if it is missing. */
-uint64_t cairn_facts_kilobytes(struct cairn_bytes text, const char *name);
-
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
+#include "process/proc.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -18,45 +19,13 @@ uint32_t cairn_life_boot(void)
 	return cairn_text_hex(&text, &boot) ? (uint32_t)boot : 0;
 }
 
-struct stat_fields {
-	char state;
-	uint64_t threads, ticks;
-};
-
-/* The name in the second field may hold anything, so fields are counted from its end. */
-static bool read_stat(int pid, struct stat_fields *fields)
-{
-	enum { state_field = 3, threads_field = 20, ticks_field = 22 };
-	char path[32], room[1024];
-	*fields = (struct stat_fields){0};
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	struct cairn_bytes rest = cairn_peek(path, room, sizeof room);
-	const char *end = rest.length ? memrchr(rest.data, ')', rest.length) : NULL;
-	if (!end)
-		return false;
-	rest = cairn_bytes_skip(rest, (size_t)(end - rest.data) + 1);
-	for (int field = 2; field < ticks_field && rest.length > 1;) {
-		struct cairn_bytes value = rest = cairn_bytes_skip(rest, 1);
-		field++;
-		if (field == state_field)
-			fields->state = value.data[0];
-		else if (field == threads_field)
-			cairn_text_decimal(&value, &fields->threads);
-		else if (field == ticks_field)
-			cairn_text_decimal(&value, &fields->ticks);
-		while (rest.length > 0 && rest.data[0] != ' ')
-			rest = cairn_bytes_skip(rest, 1);
-	}
-	return fields->ticks > 0;
-}
-
 bool cairn_life_of(int pid, struct cairn_life *life)
 {
-	struct stat_fields fields;
+	struct cairn_proc_stat stat;
 	*life = (struct cairn_life){.pid = pid};
-	if (pid <= 0 || !read_stat(pid, &fields))
+	if (pid <= 0 || !cairn_proc_stat_read(pid, &stat) || stat.start_ticks == 0)
 		return false;
-	life->ticks = fields.ticks;
+	life->ticks = stat.start_ticks;
 	life->boot = cairn_life_boot();
 	return true;
 }
@@ -65,8 +34,8 @@ bool cairn_life_of(int pid, struct cairn_life *life)
  * ended looks the same but for its other threads. */
 bool cairn_life_has_ended(int pid)
 {
-	struct stat_fields fields;
-	return !read_stat(pid, &fields) || ((fields.state == 'Z' || fields.state == 'X') && fields.threads <= 1);
+	struct cairn_proc_stat stat;
+	return !cairn_proc_stat_read(pid, &stat) || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
 }
 
 bool cairn_life_goes_on(const struct cairn_life *life)

@@ -7,6 +7,7 @@
 #include "base/peek.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +19,10 @@ enum { piece = 4096, path_size = CAIRN_MEMORY_PATH + 64 };
 static const int64_t refresh_ns = 2 * CAIRN_SECOND_NS;
 static const uint64_t no_limit = (uint64_t)1 << 62; /* version 1 writes a number near 2^63 where there is none */
 
-/* /proc/PID/NAME. Of this process the calling thread's: /proc/self is empty where the first thread has ended before the others. */
 static const char *process_path(const char *root, int pid, const char *name, char out[path_size])
 {
-	if (pid)
-		snprintf(out, path_size, "%s/proc/%d/%s", root, pid, name);
-	else
-		snprintf(out, path_size, "%s/proc/thread-self/%s", root, name);
+	char path[CAIRN_PROC_PATH];
+	snprintf(out, path_size, "%s%s", root, cairn_proc_path(path, pid, name));
 	return out;
 }
 
@@ -370,24 +368,17 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 
 bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_memory_reading *reading)
 {
-	char text[128];
-	struct cairn_bytes rest = cairn_peek_again(memory->statm, text, sizeof text);
-	uint64_t pages[3];
-	for (int i = 0; i < 3; i++) {
-		if (!cairn_text_decimal(&rest, &pages[i]))
-			return false;
-		rest = cairn_bytes_skip(rest, 1);
-	}
-	if (pages[0] == 0) /* a zombie has no memory; nor has a thread of the kernel */
-		return false;
+	char text[256];
+	struct cairn_proc_statm statm;
+	if (!cairn_proc_statm_parse(cairn_peek_again(memory->statm, text, sizeof text), &statm) || statm.size == 0)
+		return false; /* a zombie has no memory; nor has a thread of the kernel */
 	if (memory->refreshed_ns == INT64_MIN || now - memory->refreshed_ns >= refresh_ns) {
 		refresh(memory);
 		memory->refreshed_ns = now;
 	}
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	*reading = memory->slow;
-	reading->resident = pages[1] * page;
-	reading->anonymous = pages[1] > pages[2] ? (pages[1] - pages[2]) * page : 0;
+	reading->resident = statm.resident;
+	reading->anonymous = statm.anonymous;
 	return true;
 }
 
@@ -448,16 +439,10 @@ void cairn_memory_close(struct cairn_memory *memory)
 
 uint64_t cairn_memory_in_sum(int pid, uint64_t anonymous)
 {
-	char path[40], room[4096];
-	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
-	struct cairn_bytes rest = cairn_peek(path, room, sizeof room), line;
-	uint64_t kilobytes;
-	while (cairn_text_line(&rest, &line, NULL))
-		if (cairn_text_take(&line, "Pss_Anon:")) {
-			line = cairn_text_trim(line);
-			return cairn_text_decimal(&line, &kilobytes) && kilobytes << 10 < anonymous ? kilobytes << 10 : anonymous;
-		}
-	return anonymous;
+	char path[CAIRN_PROC_PATH];
+	uint64_t shared_out;
+	bool known = cairn_proc_kilobytes(cairn_proc_path(path, pid, "smaps_rollup"), "Pss_Anon:", &shared_out);
+	return known && shared_out < anonymous ? shared_out : anonymous;
 }
 
 bool cairn_memory_group_kills(const char *group, uint64_t *kills)

@@ -3,9 +3,9 @@
 #include "process/resident.h"
 
 #include "base/descriptor.h"
+#include "process/proc.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -84,11 +84,9 @@ static bool ask_core(struct cairn_resident *resident, uint64_t start, uint64_t e
 
 void cairn_resident_open(struct cairn_resident *resident, int pid, uint64_t pages)
 {
-	char path[40] = "/proc/thread-self/pagemap"; /* /proc/self has none once the first thread has ended */
-	if (pid)
-		snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
+	char path[CAIRN_PROC_PATH];
 	bool known = sysconf(_SC_PAGESIZE) == page_size;
-	int pagemap = known ? cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC)) : -1;
+	int pagemap = known ? cairn_descriptor_adopt(open(cairn_proc_path(path, pid, "pagemap"), O_RDONLY | O_CLOEXEC)) : -1;
 	*resident = (struct cairn_resident){.pagemap = pagemap, .is_own = known && !pid, .pages_left = pages};
 	struct scan nothing = {.size = sizeof nothing, .category_mask = is_present, .return_mask = is_present};
 	resident->can_scan = resident->pagemap >= 0 && ioctl(resident->pagemap, scan_request, &nothing) == 0;

@@ -6,6 +6,7 @@
 #include "base/pages.h"
 #include "base/peek.h"
 #include "base/text.h"
+#include "process/proc.h"
 #include "process/resident.h"
 
 #include <assert.h>
@@ -298,27 +299,21 @@ static void begin(struct reading *reading, struct cairn_bytes line)
 	struct mapping *mapping = &reading->now;
 	finish(reading);
 	*mapping = (struct mapping){0};
-	if (!cairn_text_hex(&line, &mapping->start) || !cairn_text_take(&line, "-") || !cairn_text_hex(&line, &mapping->end) ||
-	    !cairn_text_take(&line, " ") || line.length < 4) {
-		mapping->end = 0;
+	struct cairn_proc_map map;
+	if (!cairn_proc_map_parse(line, &map))
 		return;
-	}
-	mapping->readable = line.data[0] == 'r';
-	mapping->writable = line.data[1] == 'w';
-	mapping->executable = line.data[2] == 'x';
-	mapping->shared = line.data[3] == 's';
-	for (int field = 0; field < 4; field++) {
-		if (field == 3) {
-			struct cairn_bytes inode = line;
-			cairn_text_decimal(&inode, &mapping->inode);
-		}
-		const char *space = line.length ? memchr(line.data, ' ', line.length) : NULL;
-		line = cairn_bytes_skip(line, space ? (size_t)(space - line.data) + 1 : line.length);
-	}
-	line = cairn_text_trim(line);
-	mapping->named = line.length > 0;
+	*mapping = (struct mapping){
+		.start = map.start,
+		.end = map.limit,
+		.inode = map.inode,
+		.readable = map.readable,
+		.writable = map.writable,
+		.executable = map.executable,
+		.shared = map.shared,
+		.named = map.path.length > 0,
+	};
 	if (mapping->named)
-		mapping->by_name = named_kind(line, mapping);
+		mapping->by_name = named_kind(map.path, mapping);
 }
 
 static void take_flags(struct mapping *mapping, struct cairn_bytes flags)
@@ -417,11 +412,9 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap, uint64_t pages, const struct cairn_smaps_range *ranges,
 			 size_t range_count)
 {
-	char path[32] = "/proc/thread-self/smaps"; /* /proc/self has none once the first thread has ended */
-	if (pid)
-		snprintf(path, sizeof path, "/proc/%d/smaps", pid);
+	char path[CAIRN_PROC_PATH];
 	*smaps = (struct cairn_smaps){0};
-	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(cairn_proc_path(path, pid, "smaps")));
 	if (descriptor < 0)
 		return false;
 	struct reading reading = {.smaps = smaps, .pagemap = pagemap, .pages_left = pages};
@@ -456,9 +449,9 @@ bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages)
 
 bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, const struct cairn_smaps_range *ranges, size_t count)
 {
-	char path[40];
-	snprintf(path, sizeof path, "/proc/%d/pagemap", pid ? pid : getpid());
-	int pagemap = pages && sysconf(_SC_PAGESIZE) == 4096 ? cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC)) : -1;
+	char path[CAIRN_PROC_PATH];
+	bool wanted = pages && sysconf(_SC_PAGESIZE) == 4096;
+	int pagemap = wanted ? cairn_descriptor_adopt(open(cairn_proc_path(path, pid, "pagemap"), O_RDONLY | O_CLOEXEC)) : -1;
 	bool good = read_process(smaps, pid, pagemap, pages, ranges, count);
 	int code = errno;
 	cairn_descriptor_close(pagemap);

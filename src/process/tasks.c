@@ -2,15 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "process/tasks.h"
 
-#include "base/peek.h"
-#include "base/text.h"
+#include "process/proc.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,17 +41,9 @@ bool cairn_tasks_visit(void (*see)(void *context, int tid), void *context)
 
 void cairn_task_name(int tid, char *out, size_t size)
 {
-	char path[64], name[32];
-	snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
-	int descriptor = cairn_peek_open(path);
-	if (descriptor < 0)
+	char path[CAIRN_PROC_PATH], name[32];
+	if (!cairn_proc_line(cairn_proc_task_path(path, 0, tid, "comm"), "", name, sizeof name))
 		return;
-	ssize_t length = read(descriptor, name, sizeof name - 1);
-	close(descriptor);
-	if (length <= 0)
-		return;
-	name[length] = 0;
-	name[strcspn(name, "\n")] = 0;
 	for (char *at = name; *at; at++) /* a thread may give itself any name, and this one ends up in lines of text */
 		if ((unsigned char)*at < ' ' || *at == 127)
 			*at = '?';
@@ -63,25 +52,16 @@ void cairn_task_name(int tid, char *out, size_t size)
 
 static bool blocks(int tid, int signal)
 {
-	static const char key[] = "SigBlk:\t";
-	char path[64], room[4096];
-	uint64_t mask = 0;
-	snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
-	struct cairn_bytes text = cairn_peek(path, room, sizeof room);
-	const char *at = text.length ? memmem(text.data, text.length, key, sizeof key - 1) : NULL;
-	if (!at)
-		return false;
-	text = cairn_bytes_skip(text, (size_t)(at - text.data) + sizeof key - 1);
-	return cairn_text_hex(&text, &mask) && (mask >> (signal - 1) & 1);
+	char path[CAIRN_PROC_PATH];
+	uint64_t mask;
+	return cairn_proc_mask(cairn_proc_task_path(path, 0, tid, "status"), "SigBlk:", &mask) && (mask >> (signal - 1) & 1);
 }
 
 static bool waits_for_signals(int tid)
 {
-	char path[64], room[32];
+	char path[CAIRN_PROC_PATH];
 	uint64_t number;
-	snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
-	struct cairn_bytes text = cairn_peek(path, room, sizeof room);
-	return cairn_text_decimal(&text, &number) && number == SYS_rt_sigtimedwait;
+	return cairn_proc_number(cairn_proc_task_path(path, 0, tid, "syscall"), "", &number) && number == SYS_rt_sigtimedwait;
 }
 
 /* Asked twice, since between two questions it may have begun to wait, or ended. One that has just been woken and not run yet is not known:

@@ -4,29 +4,18 @@
 
 #include "base/pages.h"
 #include "base/text.h"
+#include "process/proc.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 int cairn_tree_parent(int pid)
 {
-	char path[32], text[512];
-	uint64_t parent = 0;
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = descriptor >= 0 ? read(descriptor, text, sizeof text) : 0;
-	if (descriptor >= 0)
-		close(descriptor);
-	/* PID (NAME) STATE PARENT: a name may hold anything, so its end is the last bracket. */
-	const char *end = length > 0 ? memrchr(text, ')', (size_t)length) : NULL;
-	if (!end)
-		return 0;
-	struct cairn_bytes rest = cairn_bytes_skip((struct cairn_bytes){end, (size_t)(text + length - end)}, 4);
-	return cairn_text_decimal(&rest, &parent) ? (int)parent : 0;
+	struct cairn_proc_stat stat;
+	return cairn_proc_stat_read(pid, &stat) ? stat.parent : 0;
 }
 
 bool cairn_tree_has(int root, int pid)

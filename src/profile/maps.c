@@ -6,19 +6,10 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "process/proc.h"
 
 #include <limits.h>
 #include <stdlib.h>
-
-/* One line of a map. OFFSET is the file offset of the start of the range; PATH is empty for memory without a file. */
-struct range {
-	uint64_t start;
-	uint64_t limit;
-	uint64_t offset;
-	struct cairn_bytes path;
-	bool executable;
-	bool deleted;
-};
 
 static struct cairn_bytes take_word(struct cairn_bytes *rest)
 {
@@ -38,15 +29,14 @@ static bool is_anonymous(struct cairn_bytes path)
 	       cairn_bytes_start_with(path, "[anon");
 }
 
-static void set_path(struct range *range, struct cairn_bytes path)
+static void set_path(struct cairn_proc_map *range, struct cairn_bytes path)
 {
-	path = cairn_text_trim(path);
-	range->deleted = cairn_path_take_deleted(&path);
-	range->path = is_anonymous(path) ? (struct cairn_bytes){"", 0} : path;
+	range->path = cairn_text_trim(path);
+	range->deleted = cairn_path_take_deleted(&range->path);
 }
 
 /* FreeBSD: start end resident private object access refs shadows flags copy need type path uid. */
-static bool parse_freebsd(struct cairn_bytes line, struct range *range)
+static bool parse_freebsd(struct cairn_bytes line, struct cairn_proc_map *range)
 {
 	struct cairn_bytes word[13];
 	size_t count = 0;
@@ -59,34 +49,27 @@ static bool parse_freebsd(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
-static bool parse_line(struct cairn_bytes line, struct range *range)
+/* gperftools and macOS: start-end: path, of executable images only. */
+static bool parse_image(struct cairn_bytes line, struct cairn_proc_map *range)
 {
-	*range = (struct range){.path = {"", 0}};
-	line = cairn_text_trim(line);
-	struct cairn_bytes whole = line;
-	if (!cairn_text_hex(&line, &range->start))
+	if (!cairn_text_hex(&line, &range->start) || !cairn_text_take(&line, "-") || !cairn_text_hex(&line, &range->limit) ||
+	    range->limit <= range->start || !cairn_text_take(&line, ":"))
 		return false;
-	if (!cairn_text_take(&line, "-"))
-		return cairn_bytes_start_with(whole, "0x") && parse_freebsd(whole, range);
-	if (!cairn_text_hex(&line, &range->limit) || range->limit <= range->start)
-		return false;
-	if (cairn_text_take(&line, ":")) {
-		/* gperftools and macOS list executable images only. */
-		range->executable = true;
-		set_path(range, line);
-		return range->path.length > 0;
-	}
-	if (line.length == 0 || (line.data[0] != ' ' && line.data[0] != '\t'))
-		return false;
-	cairn_text_skip_blanks(&line);
-	struct cairn_bytes access = take_word(&line), offset = take_word(&line);
-	if (access.length < 3 || !cairn_text_hex(&offset, &range->offset))
-		return false;
-	range->executable = access.data[2] == 'x';
-	take_word(&line); /* device */
-	take_word(&line); /* inode */
+	range->executable = true;
 	set_path(range, line);
-	return true;
+	return range->path.length > 0;
+}
+
+static bool parse_line(struct cairn_bytes line, struct cairn_proc_map *range)
+{
+	line = cairn_text_trim(line);
+	if (cairn_proc_map_parse(line, range)) {
+		if (is_anonymous(range->path))
+			range->path.length = 0;
+		return true;
+	}
+	*range = (struct cairn_proc_map){.path = {"", 0}};
+	return parse_image(line, range) || (cairn_bytes_start_with(line, "0x") && parse_freebsd(line, range));
 }
 
 /* After "build=/home/me", paths in later lines may begin with $build. A value longer than any path is ignored, because every use copies
@@ -107,7 +90,7 @@ static void note_definition(struct definition *definition, struct cairn_bytes li
 }
 
 /* Replaces the name of DEFINITION at the start of a path with its value. */
-static void expand(struct cairn_profile *profile, struct definition *definition, struct range *range)
+static void expand(struct cairn_profile *profile, struct definition *definition, struct cairn_proc_map *range)
 {
 	struct cairn_bytes name = definition->name, tail = cairn_bytes_skip(range->path, 1 + name.length);
 	if (name.length == 0 || range->path.length <= name.length || range->path.data[0] != '$' ||
@@ -143,7 +126,7 @@ static uint32_t add_path(struct cairn_profile *profile, struct cairn_bytes path)
 	return id;
 }
 
-static void add_range(struct cairn_profile *profile, const struct range *range)
+static void add_range(struct cairn_profile *profile, const struct cairn_proc_map *range)
 {
 	uint32_t module = cairn_profile_add_module(profile, add_path(profile, range->path), 0);
 	profile->modules[module].deleted |= range->deleted;
@@ -152,7 +135,7 @@ static void add_range(struct cairn_profile *profile, const struct range *range)
 }
 
 /* Code that was moved to huge pages has lost its file, but the lines before and after it still show the same file. */
-static void adopt(struct range *lost, const struct range *before, const struct range *after)
+static void adopt(struct cairn_proc_map *lost, const struct cairn_proc_map *before, const struct cairn_proc_map *after)
 {
 	if (lost->path.length > 0 || before->path.length == 0 || !cairn_bytes_equal(before->path, after->path))
 		return;
@@ -164,7 +147,7 @@ static void adopt(struct range *lost, const struct range *before, const struct r
 	lost->offset = before->offset + (lost->start - before->start);
 }
 
-static void note_process(struct cairn_profile *profile, const struct range *range)
+static void note_process(struct cairn_profile *profile, const struct cairn_proc_map *range)
 {
 	if (!profile->process && range->executable && range->path.length > 0 && range->path.data[0] == '/' &&
 	    !cairn_bytes_contain(range->path, ".so"))
@@ -175,7 +158,7 @@ static void note_process(struct cairn_profile *profile, const struct range *rang
  * the way: a name in brackets shows that nothing else is missing. Comments are not part of the map. */
 static bool is_cut(struct cairn_bytes line, bool complete)
 {
-	struct range range;
+	struct cairn_proc_map range;
 	uint64_t start;
 	bool readable = parse_line(line, &range);
 	line = cairn_text_trim(line);
@@ -189,7 +172,7 @@ static bool is_cut(struct cairn_bytes line, bool complete)
 bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 {
 	/* A window of three lines: a line is kept once the next one is known. */
-	struct range before = {.path = {"", 0}}, current = before, after;
+	struct cairn_proc_map before = {.path = {"", 0}}, current = before, after;
 	struct definition definition = {.room = (1 << 20) + 8 * text.length};
 	struct cairn_bytes line, last = {"", 0};
 	bool more = true, complete = true;
@@ -202,7 +185,7 @@ bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 			continue;
 		}
 		if (!more)
-			after = (struct range){.path = {"", 0}};
+			after = (struct cairn_proc_map){.path = {"", 0}};
 		expand(profile, &definition, &after);
 		if (current.executable) {
 			adopt(&current, &before, &after);

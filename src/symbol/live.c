@@ -3,9 +3,9 @@
 #include "symbol/live.h"
 
 #include "base/file.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "process/life.h"
+#include "process/proc.h"
 #include "profile/maps.h"
 
 #include <dirent.h>
@@ -14,34 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A line of /proc/PID/maps. */
-struct mapped {
-	uint64_t inode;
-	struct cairn_bytes path;
-};
-
-static void skip_word(struct cairn_bytes *rest)
-{
-	const char *space = rest->length ? memchr(rest->data, ' ', rest->length) : NULL;
-	*rest = cairn_bytes_skip(*rest, space ? (size_t)(space - rest->data) + 1 : rest->length);
-}
-
 /* Finds the line with exactly the range of MAPPING. */
-static bool find_line(struct cairn_bytes maps, const struct cairn_mapping *mapping, struct mapped *found)
+static bool find_line(struct cairn_bytes maps, const struct cairn_mapping *mapping, struct cairn_proc_map *found)
 {
-	char range[40];
 	struct cairn_bytes line;
-	snprintf(range, sizeof range, "%08llx-%08llx ", (unsigned long long)mapping->start, (unsigned long long)mapping->limit);
 	while (cairn_text_line(&maps, &line, NULL)) {
-		if (!cairn_text_take(&line, range))
-			continue;
-		for (int field = 0; field < 3; field++) /* access, offset, device */
-			skip_word(&line);
-		if (!cairn_text_decimal(&line, &found->inode))
-			return false;
-		found->path = cairn_text_trim(line);
-		cairn_path_take_deleted(&found->path);
-		return true;
+		struct cairn_bytes number = line;
+		uint64_t start;
+		if (cairn_text_hex(&number, &start) && start == mapping->start && cairn_proc_map_parse(line, found))
+			return found->limit == mapping->limit;
 	}
 	return false;
 }
@@ -70,7 +51,7 @@ size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *p
 		return 0;
 	for (size_t i = 0; i < profile->mapping_count && count == 0; i++) {
 		const struct cairn_mapping *mapping = &profile->mappings[i];
-		struct mapped mapped;
+		struct cairn_proc_map mapped;
 		struct stat status;
 		if (&profile->modules[mapping->module] != module || !find_line(maps.bytes, mapping, &mapped) ||
 		    (!module->build_id && !is_same_path(mapped.path, own)))
@@ -89,7 +70,7 @@ size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *p
 
 static bool has_mapping(struct cairn_bytes maps, const struct cairn_profile *profile)
 {
-	struct mapped mapped;
+	struct cairn_proc_map mapped;
 	for (size_t i = 0; i < profile->mapping_count; i++) {
 		const char *own = cairn_profile_string(profile, profile->modules[profile->mappings[i].module].path);
 		if (own[0] == '/' && find_line(maps, &profile->mappings[i], &mapped) && is_same_path(mapped.path, own))
@@ -113,22 +94,9 @@ const char *cairn_live_root(struct cairn_arena *arena, const struct cairn_profil
 
 int cairn_live_inner_pid(int pid)
 {
-	struct cairn_file file;
-	char path[48];
-	int inner = pid;
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	if (!cairn_file_read(&file, path, NULL))
-		return pid;
-	struct cairn_bytes rest = file.bytes, line;
-	while (cairn_text_line(&rest, &line, NULL)) {
-		if (!cairn_text_take(&line, "NSpid:"))
-			continue;
-		uint64_t number;
-		for (line = cairn_text_trim(line); cairn_text_decimal(&line, &number); line = cairn_text_trim(line))
-			inner = (int)number;
-	}
-	cairn_file_close(&file);
-	return inner;
+	char path[CAIRN_PROC_PATH];
+	int inner = cairn_proc_inner_number(cairn_proc_path(path, pid, "status"));
+	return inner ? inner : pid;
 }
 
 /* In a container, a process has another PID, but the same start time. */

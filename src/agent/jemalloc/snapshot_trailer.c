@@ -11,6 +11,7 @@
 #include "process/context.h"
 #include "process/facts.h"
 #include "process/memory.h"
+#include "process/proc.h"
 #include "process/smaps.h"
 
 #include <stdio.h>
@@ -166,10 +167,10 @@ static void write_huge_pages(struct cairn_buffer *out)
 
 static void write_status(struct cairn_buffer *out)
 {
-	struct cairn_buffer text = cairn_pages(16 << 10);
-	if (cairn_facts_read("/proc/thread-self/status", &text))
-		cairn_trailer_write_number(out, "status.rss", cairn_facts_kilobytes(cairn_buffer_bytes(&text), "VmRSS"));
-	cairn_buffer_free(&text);
+	char path[CAIRN_PROC_PATH];
+	uint64_t resident;
+	if (cairn_proc_kilobytes(cairn_proc_path(path, 0, "status"), "VmRSS:", &resident))
+		cairn_trailer_write_number(out, "status.rss", resident);
 }
 
 /* Pages are examined only up to a limit: it takes the kernel about 10 ms for each GiB of addresses. */

@@ -6,16 +6,17 @@
 #include "cmd/attach/subject.h"
 #include "cmd/target.h"
 #include "process/life.h"
+#include "process/proc.h"
 #include "process/tree.h"
 
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,22 +32,24 @@ static const char own_name[] = "aarch64";
 
 static bool check_state(int pid, bool filtered, struct cairn_error *error)
 {
-	char state[32], tracer[32], process[32];
-	if (!cairn_subject_line(pid, "status", "State:", state, sizeof state) ||
-	    !cairn_subject_line(pid, "status", "Tgid:", process, sizeof process))
+	char status[CAIRN_PROC_PATH];
+	uint64_t process, tracer;
+	if (!cairn_proc_number(cairn_proc_path(status, pid, "status"), "Tgid:", &process))
 		return cairn_fail(error, "no process %d", pid);
-	if (atoi(process) != pid)
-		return cairn_fail(error, "%d is a thread of process %s", pid, process);
+	if (process != (uint64_t)pid)
+		return cairn_fail(error, "%d is a thread of process %llu", pid, (unsigned long long)process);
 	if (cairn_life_has_ended(pid))
 		return cairn_fail(error, "process %d has ended", pid);
-	if (state[0] == 'Z')
+	char state = cairn_proc_state(pid);
+	if (state == 'Z')
 		return cairn_fail(error,
 				  "the first thread of process %d has ended; /proc shows nothing of a process without it, so nothing can "
 				  "be loaded into it",
 				  pid);
-	if (cairn_subject_line(pid, "status", "TracerPid:", tracer, sizeof tracer) && atoi(tracer) != 0)
-		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach when that has ended", pid, tracer);
-	if (state[0] == 'T' || state[0] == 't')
+	if (cairn_proc_number(status, "TracerPid:", &tracer) && tracer != 0)
+		return cairn_fail(error, "process %d is being debugged or traced by process %llu; attach when that has ended", pid,
+				  (unsigned long long)tracer);
+	if (state == 'T' || state == 't')
 		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' resumes it", pid, pid);
 	enum cairn_subject_seccomp seccomp = cairn_subject_seccomp(pid);
 	if (seccomp == CAIRN_SECCOMP_STRICT)
@@ -87,23 +90,6 @@ static bool check_program(int pid, struct cairn_error *error)
 }
 
 /* Whether the kernel has marked it so: its environment is not trusted, and neither are we. */
-static bool is_secure(int pid)
-{
-	char path[64];
-	struct cairn_file file;
-	bool secure = false;
-	snprintf(path, sizeof path, "/proc/%d/auxv", pid);
-	if (!cairn_file_read(&file, path, NULL))
-		return false;
-	for (size_t at = 0; at + 16 <= file.bytes.length; at += 16) {
-		uint64_t pair[2];
-		memcpy(pair, file.bytes.data + at, sizeof pair);
-		secure |= pair[0] == AT_SECURE && pair[1] != 0;
-	}
-	cairn_file_close(&file);
-	return secure;
-}
-
 static int yama_scope(void)
 {
 	struct cairn_file file;
@@ -117,8 +103,9 @@ static int yama_scope(void)
 
 static bool has_capability(void)
 {
-	char text[32];
-	return cairn_subject_line(getpid(), "status", "CapEff:", text, sizeof text) && (strtoull(text, NULL, 16) >> 19 & 1);
+	char path[CAIRN_PROC_PATH];
+	uint64_t capabilities;
+	return cairn_proc_mask(cairn_proc_path(path, 0, "status"), "CapEff:", &capabilities) && (capabilities >> CAP_SYS_PTRACE & 1);
 }
 
 static bool check_permission(int pid, struct cairn_error *error)
@@ -163,25 +150,24 @@ static bool check_permission(int pid, struct cairn_error *error)
 
 static bool is_agent_thread(int pid, int tid)
 {
-	char name[40], comm[32];
-	snprintf(name, sizeof name, "task/%d/comm", tid);
-	return tid != pid && cairn_subject_line(pid, name, "", comm, sizeof comm) && strcmp(comm, "cairn") == 0;
+	char path[CAIRN_PROC_PATH], comm[32];
+	return tid != pid && cairn_proc_line(cairn_proc_task_path(path, pid, tid, "comm"), "", comm, sizeof comm) &&
+	       strcmp(comm, "cairn") == 0;
 }
 
 /* The most seccomp filters that a thread of the process has, or its agent's; -1 where there is none such or the kernel does not tell. */
 static int count_filters(int pid, bool of_agent)
 {
-	char path[64], name[40], text[32];
+	char path[CAIRN_PROC_PATH];
 	int most = -1;
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	DIR *folder = opendir(path);
+	DIR *folder = opendir(cairn_proc_path(path, pid, "task"));
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
 		int tid = atoi(entry->d_name);
-		snprintf(name, sizeof name, "task/%d/status", tid);
+		uint64_t filters;
 		if (tid <= 0 || (of_agent && !is_agent_thread(pid, tid)) ||
-		    !cairn_subject_line(pid, name, "Seccomp_filters:", text, sizeof text))
+		    !cairn_proc_number(cairn_proc_task_path(path, pid, tid, "status"), "Seccomp_filters:", &filters))
 			continue;
-		most = atoi(text) > most ? atoi(text) : most;
+		most = (int)filters > most ? (int)filters : most;
 	}
 	if (folder)
 		closedir(folder);
@@ -213,7 +199,7 @@ bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)
 {
 	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error) || !check_root(pid, error))
 		return false;
-	if (is_secure(pid))
+	if (cairn_proc_is_secure(pid))
 		return cairn_fail(error, "process %d runs with another user's rights (setuid, setgid or file capabilities); the "
 				  "agent stays out of it", pid);
 	return true;

@@ -5,6 +5,7 @@
 #include "cmd/attach/plain.h"
 #include "cmd/attach/priority.h"
 #include "process/clock.h"
+#include "process/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -82,13 +83,13 @@ static bool stop(int tid)
 /* Whether a signal waits to be delivered to the thread: what it interrupts is not ours to begin again. */
 static bool has_signal(int pid, int tid)
 {
-	char name[40], pending[32], shared[32], blocked[32];
-	snprintf(name, sizeof name, "task/%d/status", tid);
-	if (!cairn_subject_line(pid, name, "SigPnd:", pending, sizeof pending) ||
-	    !cairn_subject_line(pid, name, "ShdPnd:", shared, sizeof shared) ||
-	    !cairn_subject_line(pid, name, "SigBlk:", blocked, sizeof blocked))
+	char status[CAIRN_PROC_PATH];
+	uint64_t pending, shared, blocked;
+	cairn_proc_task_path(status, pid, tid, "status");
+	if (!cairn_proc_mask(status, "SigPnd:", &pending) || !cairn_proc_mask(status, "ShdPnd:", &shared) ||
+	    !cairn_proc_mask(status, "SigBlk:", &blocked))
 		return true;
-	return ((strtoull(pending, NULL, 16) | strtoull(shared, NULL, 16)) & ~strtoull(blocked, NULL, 16)) != 0;
+	return ((pending | shared) & ~blocked) != 0;
 }
 
 /* A restartable sequence that has begun would not be seen to be interrupted. */
@@ -192,11 +193,10 @@ static enum outcome try_thread(struct attempt *attempt, const struct candidate *
 /* What the thread is in; false where that cannot be seen. */
 static bool read_call(int pid, int tid, struct cairn_machine_call *call)
 {
-	char path[64], text[300] = "";
+	char path[CAIRN_PROC_PATH], text[300] = "";
 	unsigned long long values[8] = {0};
 	*call = (struct cairn_machine_call){.number = -1};
-	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, tid);
-	FILE *file = fopen(path, "re");
+	FILE *file = fopen(cairn_proc_task_path(path, pid, tid, "syscall"), "re");
 	if (!file)
 		return false;
 	bool read = fgets(text, sizeof text, file) != NULL;
@@ -223,17 +223,16 @@ static int by_rank(const void *left, const void *right)
  * look asks for it anew. */
 static size_t list_threads(int pid, bool filtered, struct candidate *threads, size_t most, size_t *all)
 {
-	char path[64];
+	char path[CAIRN_PROC_PATH];
 	size_t count = 0;
 	*all = 0;
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	DIR *folder = opendir(path);
+	DIR *folder = opendir(cairn_proc_path(path, pid, "task"));
 	for (struct dirent *entry; folder && (entry = readdir(folder)) && count < most;) {
-		char name[300], state[32];
+		char state[32];
 		struct candidate *thread = &threads[count];
 		int tid = thread->tid = atoi(entry->d_name);
-		snprintf(name, sizeof name, "task/%d/status", tid);
-		if (tid <= 0 || !cairn_subject_line(pid, name, "State:", state, sizeof state) || strchr("ZX", state[0]))
+		if (tid <= 0 || !cairn_proc_line(cairn_proc_task_path(path, pid, tid, "status"), "State:", state, sizeof state) ||
+		    strchr("ZX", state[0]))
 			continue;
 		++*all;
 		if (strchr("DtT", state[0]) || !read_call(pid, tid, &thread->call))
@@ -271,17 +270,12 @@ static bool has_left(struct attempt *attempt, int tid)
 /* Whether the thread with this number of the process's own is there. */
 static bool is_there(int pid, uint64_t own)
 {
-	char path[64];
+	char path[CAIRN_PROC_PATH];
 	bool found = false;
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	DIR *folder = opendir(path);
+	DIR *folder = opendir(cairn_proc_path(path, pid, "task"));
 	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
-		char name[300], numbers[200];
-		snprintf(name, sizeof name, "task/%d/status", atoi(entry->d_name));
-		if (atoi(entry->d_name) <= 0 || !cairn_subject_line(pid, name, "NSpid:", numbers, sizeof numbers))
-			continue;
-		const char *last = strrchr(numbers, '\t');
-		found = strtoull(last ? last + 1 : numbers, NULL, 10) == own;
+		int tid = atoi(entry->d_name);
+		found = tid > 0 && (uint64_t)cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status")) == own;
 	}
 	if (folder)
 		closedir(folder);

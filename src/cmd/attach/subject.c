@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cmd/attach/priority.h"
+#include "process/proc.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -18,33 +19,13 @@
 
 enum { page = 4096, modules_most = 4096 };
 
-bool cairn_subject_line(int pid, const char *name, const char *key, char *out, size_t size)
-{
-	char path[64];
-	struct cairn_file file;
-	bool found = false;
-	out[0] = 0;
-	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-	if (!cairn_file_read(&file, path, NULL))
-		return false;
-	struct cairn_bytes rest = file.bytes, line;
-	while (!found && cairn_text_line(&rest, &line, NULL))
-		if (cairn_text_take(&line, key)) {
-			line = cairn_text_trim(line);
-			snprintf(out, size, "%.*s", (int)line.length, line.data);
-			found = true;
-		}
-	cairn_file_close(&file);
-	return found;
-}
-
 enum cairn_subject_seccomp cairn_subject_thread_seccomp(int pid, int tid)
 {
-	char name[40], mode[32];
-	snprintf(name, sizeof name, "task/%d/status", tid);
-	if (!cairn_subject_line(pid, name, "Seccomp:", mode, sizeof mode))
+	char path[CAIRN_PROC_PATH];
+	uint64_t mode;
+	if (!cairn_proc_number(cairn_proc_task_path(path, pid, tid, "status"), "Seccomp:", &mode))
 		return CAIRN_SECCOMP_NONE;
-	return mode[0] == '1' ? CAIRN_SECCOMP_STRICT : mode[0] == '2' ? CAIRN_SECCOMP_FILTER : CAIRN_SECCOMP_NONE;
+	return mode == 1 ? CAIRN_SECCOMP_STRICT : mode == 2 ? CAIRN_SECCOMP_FILTER : CAIRN_SECCOMP_NONE;
 }
 
 enum cairn_subject_seccomp cairn_subject_seccomp(int pid)
@@ -69,8 +50,7 @@ static bool starts(const char *text, const char *with)
 }
 
 /* The file that is mapped, not one that has taken its place. */
-static struct cairn_elf *open_module(const struct cairn_subject *subject, const struct cairn_subject_module *module, uint64_t end,
-				     uint64_t inode)
+static struct cairn_elf *open_module(const struct cairn_subject *subject, const struct cairn_subject_module *module, uint64_t inode)
 {
 	char path[4200];
 	struct stat status;
@@ -78,7 +58,7 @@ static struct cairn_elf *open_module(const struct cairn_subject *subject, const 
 	if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_ino == inode)
 		return cairn_elf_open(path, NULL);
 	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", subject->pid, (unsigned long long)module->start,
-		 (unsigned long long)end);
+		 (unsigned long long)module->end);
 	return cairn_elf_open(path, NULL);
 }
 
@@ -140,31 +120,31 @@ static void classify(struct cairn_subject *subject, struct cairn_subject_module 
 	}
 }
 
-static void add_mapping(struct cairn_subject *subject, uint64_t start, uint64_t end, uint64_t offset, uint64_t inode, const char *path,
-			const char *program)
+static void add_mapping(struct cairn_subject *subject, const struct cairn_proc_map *map, const char *program)
 {
 	struct cairn_subject_module *last = subject->count ? &subject->modules[subject->count - 1] : NULL;
-	if (last && strcmp(last->path, path) == 0 && offset > 0) {
-		last->end = end;
+	if (last && cairn_bytes_equal(cairn_bytes_of(last->path), map->path) && map->offset > 0) {
+		last->end = map->limit;
 		return;
 	}
-	if (offset != 0 || subject->count == modules_most)
+	if (map->offset != 0 || subject->count == modules_most)
 		return;
 	struct cairn_subject_module *grown = realloc(subject->modules, (subject->count + 1) * sizeof *grown);
 	if (!grown)
 		return;
 	subject->modules = grown;
 	struct cairn_subject_module *module = &grown[subject->count];
-	*module = (struct cairn_subject_module){.path = strdup(path), .start = start, .end = end};
+	*module = (struct cairn_subject_module){
+		.path = strndup(map->path.data, map->path.length), .start = map->start, .end = map->limit};
 	if (!module->path)
 		return;
-	module->elf = open_module(subject, module, end, inode);
-	if (!module->elf && !strstr(path, ".so")) {
+	module->elf = open_module(subject, module, map->inode);
+	if (!module->elf && !strstr(module->path, ".so")) {
 		free(module->path); /* data, most likely */
 		return;
 	}
 	if (module->elf && module->elf->segment_count)
-		module->bias = start - (module->elf->segments[0].address & ~(uint64_t)(page - 1));
+		module->bias = map->start - (module->elf->segments[0].address & ~(uint64_t)(page - 1));
 	classify(subject, module, program);
 	if (module->elf)
 		find_unwind_tables(module);
@@ -174,20 +154,11 @@ static void add_mapping(struct cairn_subject *subject, uint64_t start, uint64_t 
 static void read_maps(struct cairn_subject *subject, struct cairn_bytes maps, const char *program)
 {
 	struct cairn_bytes line;
-	while (cairn_text_line(&maps, &line, NULL)) {
-		char text[4400];
-		unsigned long long start, end, offset, inode;
-		int at = 0;
-		snprintf(text, sizeof text, "%.*s", (int)(line.length < 4300 ? line.length : 4300), line.data);
-		if (sscanf(text, "%llx-%llx %*s %llx %*s %llu %n", &start, &end, &offset, &inode, &at) != 4 || !at || text[at] != '/') {
-			/* what is mapped without a file behind the last module's data belongs to it */
-			continue;
-		}
-		struct cairn_bytes name = cairn_bytes_of(text + at);
-		cairn_path_take_deleted(&name);
-		text[(size_t)at + name.length] = 0;
-		add_mapping(subject, start, end, offset, inode, text + at, program);
-	}
+	struct cairn_proc_map map;
+	while (cairn_text_line(&maps, &line, NULL))
+		/* what is mapped without a file behind the last module's data belongs to it */
+		if (cairn_proc_map_parse(line, &map) && map.path.length > 0 && map.path.data[0] == '/')
+			add_mapping(subject, &map, program);
 }
 
 bool cairn_subject_open(struct cairn_subject *subject, int pid, struct cairn_error *error)

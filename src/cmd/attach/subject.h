@@ -59,9 +59,6 @@ uint64_t cairn_subject_room_in_data(const struct cairn_subject *subject, size_t 
 /* Of code, the Nth that there is; ORIGINAL becomes what its file has there, which is what the process had before anything was written. */
 uint64_t cairn_subject_room_in_code(const struct cairn_subject *subject, size_t n, size_t size, void *original);
 
-/* The value of a line of /proc/PID/NAME such as "TracerPid:", as text; false where it is not there. */
-bool cairn_subject_line(int pid, const char *name, const char *key, char *out, size_t size);
-
 /* How system calls are filtered: each thread may have a filter of its own. Of one thread, and the strictest of all. */
 enum cairn_subject_seccomp { CAIRN_SECCOMP_NONE, CAIRN_SECCOMP_FILTER, CAIRN_SECCOMP_STRICT };
 enum cairn_subject_seccomp cairn_subject_thread_seccomp(int pid, int tid);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/attach/check.h"
 #include "cmd/files.h"
+#include "process/proc.h"
 #include "profile/read.h"
 #include "symbol/find.h"
 
@@ -64,21 +65,22 @@ static void open_module(struct cairn_diagnosis *diagnosis, struct cairn_diagnosi
 	module->exports_malloc = exports(module->elf, "malloc");
 }
 
-/* A path at which the file mapped at RANGE can be opened. The kernel shows its path as seen from our root if possible, else as the
- * process sees it; of several files, the one with the same INODE is it. The last resort is open to root only. */
-static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, uint64_t inode, struct cairn_bytes range)
+/* A path at which the file of MAP can be opened. The kernel shows its path as seen from our root if possible, else as the
+ * process sees it; of several files, the one with the same inode is it. The last resort is open to root only. */
+static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, const struct cairn_proc_map *map)
 {
 	const char *const places[] = {
 		cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, path),
 		path,
-		cairn_arena_format(&diagnosis->arena, "/proc/%d/map_files/%.*s", diagnosis->pid, (int)range.length, range.data),
+		cairn_arena_format(&diagnosis->arena, "/proc/%d/map_files/%llx-%llx", diagnosis->pid, (unsigned long long)map->start,
+				   (unsigned long long)map->limit),
 	};
 	const char *there = NULL;
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		struct stat status;
 		if (stat(places[i], &status) != 0 || !S_ISREG(status.st_mode))
 			continue;
-		if (status.st_ino == inode)
+		if (status.st_ino == map->inode)
 			return places[i];
 		there = there ? there : places[i];
 	}
@@ -88,32 +90,23 @@ static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, ui
 /* Adds a file whose code is in memory. All lines of one file are one module. */
 static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 {
-	uint64_t start, end, offset, device, inode;
-	const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
-	struct cairn_bytes rest = line;
-	if (!slash || !cairn_text_hex(&rest, &start) || !cairn_text_take(&rest, "-") || !cairn_text_hex(&rest, &end) || rest.length < 6 ||
-	    rest.data[3] != 'x')
+	struct cairn_proc_map map;
+	if (!cairn_proc_map_parse(line, &map) || !map.executable || map.path.length == 0 || map.path.data[0] != '/')
 		return;
-	struct cairn_bytes range = {line.data, line.length - rest.length}, path = cairn_bytes_skip(line, (size_t)(slash - line.data));
-	rest = cairn_bytes_skip(rest, 6);
-	if (!cairn_text_hex(&rest, &offset) || !cairn_text_take(&rest, " ") || !cairn_text_hex(&rest, &device) ||
-	    !cairn_text_take(&rest, ":") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") ||
-	    !cairn_text_decimal(&rest, &inode))
-		return;
-	bool marked = cairn_path_take_deleted(&path); /* so is what never had a file */
 	for (size_t i = 0; i < diagnosis->module_count; i++)
-		if (cairn_bytes_equal(path, cairn_bytes_of(diagnosis->modules[i].path))) {
+		if (cairn_bytes_equal(map.path, cairn_bytes_of(diagnosis->modules[i].path))) {
 			if (!diagnosis->modules[i].start) {
-				diagnosis->modules[i].start = start;
-				diagnosis->modules[i].offset = offset;
+				diagnosis->modules[i].start = map.start;
+				diagnosis->modules[i].offset = map.offset;
 			}
 			return;
 		}
 	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
 	struct cairn_diagnosis_module *module = &diagnosis->modules[diagnosis->module_count++];
-	*module = (struct cairn_diagnosis_module){.path = cairn_arena_text(&diagnosis->arena, path), .start = start, .offset = offset};
-	module->deleted = marked && cairn_module_has_file(module->path);
-	module->reachable = reach(diagnosis, module->path, inode, range);
+	*module = (struct cairn_diagnosis_module){
+		.path = cairn_arena_text(&diagnosis->arena, map.path), .start = map.start, .offset = map.offset};
+	module->deleted = map.deleted && cairn_module_has_file(module->path); /* what never had a file is marked, too */
+	module->reachable = reach(diagnosis, module->path, &map);
 	open_module(diagnosis, module);
 }
 
@@ -339,19 +332,6 @@ static void read_conf(struct cairn_diagnosis *diagnosis)
 		cairn_malloc_conf_add(&diagnosis->conf, value);
 }
 
-/* AT_SECURE of the auxiliary vector. */
-static bool read_secure(struct cairn_diagnosis *diagnosis)
-{
-	struct cairn_bytes rest = read_proc(diagnosis, "auxv", NULL);
-	Elf64_auxv_t entry;
-	for (; rest.length >= sizeof entry; rest = cairn_bytes_skip(rest, sizeof entry)) {
-		memcpy(&entry, rest.data, sizeof entry);
-		if (entry.a_type == AT_SECURE)
-			return entry.a_un.a_val != 0;
-	}
-	return false;
-}
-
 /* What stands after "NAME:"; empty if there is no such line. */
 static struct cairn_bytes status_value(struct cairn_bytes status, const char *name)
 {
@@ -407,7 +387,7 @@ static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *e
 	diagnosis->resident = kilobytes << 10;
 	diagnosis->limits = read_proc(diagnosis, "limits", NULL);
 	diagnosis->environment = read_proc(diagnosis, "environ", &diagnosis->has_environment);
-	diagnosis->is_secure = read_secure(diagnosis);
+	diagnosis->is_secure = cairn_proc_is_secure(diagnosis->pid);
 	if (diagnosis->state == 'Z' || diagnosis->resident == 0)
 		return cairn_fail(error, "process %d has ended, or is a kernel thread", diagnosis->pid);
 	list_modules(diagnosis);

@@ -6,6 +6,7 @@
 #include "base/descriptor.h"
 #include "cmd/target.h"
 #include "process/clock.h"
+#include "process/proc.h"
 #include "process/tree.h"
 
 #include <errno.h>
@@ -20,14 +21,9 @@ static const size_t shot_maximum = (size_t)1 << 30;
 
 static void read_program(int pid, char *out, size_t size)
 {
-	char path[32];
-	snprintf(path, sizeof path, "/proc/%d/comm", pid);
-	FILE *file = fopen(path, "re");
-	if (!file || !fgets(out, (int)size, file))
+	char path[CAIRN_PROC_PATH];
+	if (!cairn_proc_line(cairn_proc_path(path, pid, "comm"), "", out, size))
 		snprintf(out, size, "process");
-	if (file)
-		fclose(file);
-	out[strcspn(out, "\n")] = 0;
 }
 
 static struct cairn_member *find_member(const struct cairn_members *members, int pid)

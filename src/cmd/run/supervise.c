@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/supervise.h"
 
-#include "base/peek.h"
 #include "base/time.h"
 #include "cmd/command.h"
 #include "process/clock.h"
+#include "process/proc.h"
 #include "process/tree.h"
 #include "protocol/handover_answer.h"
 
@@ -208,13 +208,8 @@ static void see_stop(struct loop *loop, int number)
 /* Whether process PID, which may have ended, has waited for others: the kernel has added their page faults up (cminflt). */
 static bool has_waited(pid_t pid)
 {
-	char path[32], room[1024];
-	unsigned long faults = 0;
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	struct cairn_bytes stat = cairn_peek(path, room, sizeof room - 1);
-	room[stat.length] = 0;
-	const char *name_end = strrchr(room, ')');
-	return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %lu", &faults) == 1 && faults > 0;
+	struct cairn_proc_stat stat;
+	return cairn_proc_stat_read(pid, &stat) && stat.child_faults > 0;
 }
 
 static void reap(struct loop *loop)

@@ -1,13 +1,13 @@
 /* follow.c - the thread that asks one target for snapshots, and follows it through stops, exits and restarts.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/condition.h"
-#include "base/file.h"
 #include "base/json_read.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "cmd/serve/route.h"
 #include "cmd/service.h"
 #include "process/clock.h"
+#include "process/proc.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -39,20 +39,6 @@ static void wait_until(struct cairn_serve_process *process, int64_t until, int64
 	}
 	process->wanted = false;
 	pthread_mutex_unlock(&serve->lock);
-}
-
-/* The letter of the process's state in /proc/PID/stat; 0 if that cannot be read. */
-static char state_of(int pid)
-{
-	char path[32];
-	struct cairn_file file;
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	if (!cairn_file_read(&file, path, NULL))
-		return 0;
-	const char *end = file.bytes.length ? memrchr(file.bytes.data, ')', file.bytes.length) : NULL;
-	char state = end && (size_t)(end + 2 - file.bytes.data) < file.bytes.length ? end[2] : 0;
-	cairn_file_close(&file);
-	return state;
 }
 
 static bool has_ended(const struct cairn_serve_process *process)
@@ -176,7 +162,8 @@ static void take_status(struct cairn_serve_process *process, struct cairn_buffer
 static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 {
 	struct cairn_buffer body = {0};
-	if (process->life.pid && (state_of(process->life.pid) == 'T' || state_of(process->life.pid) == 't')) {
+	char state = process->life.pid ? cairn_proc_state(process->life.pid) : 0;
+	if (state == 'T' || state == 't') {
 		cairn_serve_process_state(process, CAIRN_SERVE_STOPPED, "stopped by a signal; kill -CONT resumes it");
 		return false;
 	}

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/ending.h"
 
-#include "base/file.h"
-#include "base/text.h"
+#include "process/proc.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,30 +30,17 @@ static bool ask_kernel(int pidfd, int *status)
 	return true;
 }
 
-/* Field 52 of /proc/PID/stat, while nobody has; the kernel shows 0 to other users than its own and root. */
+/* While nobody has waited for it. The kernel shows 0 to other users than its own and root. */
 static bool read_zombie(int pid, int *status)
 {
-	char path[32];
-	struct cairn_file file;
+	char path[CAIRN_PROC_PATH];
 	struct stat owner;
-	uint64_t code;
-	bool known = false;
-	snprintf(path, sizeof path, "/proc/%d", pid);
-	if (stat(path, &owner) != 0 || (geteuid() != 0 && geteuid() != owner.st_uid))
+	struct cairn_proc_stat process;
+	if (stat(cairn_proc_path(path, pid, ""), &owner) != 0 || (geteuid() != 0 && geteuid() != owner.st_uid) ||
+	    !cairn_proc_stat_read(pid, &process) || process.state != 'Z' || process.exit_status > UINT16_MAX)
 		return false;
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	if (!cairn_file_read(&file, path, NULL))
-		return false;
-	const char *end = file.bytes.length ? memrchr(file.bytes.data, ')', file.bytes.length) : NULL;
-	struct cairn_bytes rest = cairn_bytes_skip(file.bytes, end ? (size_t)(end - file.bytes.data) + 2 : file.bytes.length);
-	if (rest.length > 0 && rest.data[0] == 'Z') {
-		for (int field = 3; field < 52 && rest.length > 0; rest = cairn_bytes_skip(rest, 1))
-			field += rest.data[0] == ' ';
-		known = cairn_text_decimal(&rest, &code) && code <= UINT16_MAX;
-		*status = known ? (int)code : 0;
-	}
-	cairn_file_close(&file);
-	return known;
+	*status = (int)process.exit_status;
+	return true;
 }
 
 void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_ending *ending)

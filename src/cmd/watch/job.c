@@ -3,6 +3,7 @@
 #include "cmd/watch/job.h"
 
 #include "base/path.h"
+#include "base/peek.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/attach/spawn.h"
@@ -10,6 +11,7 @@
 #include "cmd/watch/own_dumps.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
+#include "process/proc.h"
 #include "protocol/profiler_state.h"
 
 #include <errno.h>
@@ -22,13 +24,8 @@ enum { names_tried = 1000, lists_read = 4 };
 
 void cairn_watch_job_program(int pid, char *out, size_t size)
 {
-	char path[64], text[512];
-	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-	FILE *file = fopen(path, "re");
-	size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-	if (file)
-		fclose(file);
-	text[length] = 0;
+	char path[CAIRN_PROC_PATH], text[512];
+	text[cairn_peek(cairn_proc_path(path, pid, "cmdline"), text, sizeof text - 1).length] = 0;
 	struct cairn_bytes program = cairn_path_program(cairn_bytes_of(text));
 	if (program.length == 0)
 		program = cairn_bytes_of("process");
