@@ -10,6 +10,7 @@
 #include "agent/jemalloc/profiler.h"
 #include "agent/unwind/unwind.h"
 #include "base/buffer.h"
+#include "dump/engine_kind.h"
 #include "process/smaps.h"
 
 /* What taking stacks has cost so far. */
@@ -31,7 +32,7 @@ struct cairn_engine_tally {
 void cairn_engine_count(const struct cairn_engine_tally *tally, struct cairn_engine_counts *counts);
 
 struct cairn_engine {
-	const char *name; /* as in `engine:NAME` */
+	enum cairn_engine_kind kind;
 	enum cairn_profiler_state (*state)(struct cairn_profiler *profiler);
 	void (*explain)(struct cairn_profiler *profiler, char *out, size_t size);
 	bool (*activate)(struct cairn_profiler *profiler, bool active, struct cairn_error *error);

@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/run/program.h"
 #include "cmd/target.h"
+#include "dump/engine_kind.h"
 #include "process/clock.h"
 #include "protocol/attached.h"
 #include "protocol/config.h"
@@ -42,7 +43,7 @@ static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, AT(period), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
-	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
+	 (const char *const[]){CAIRN_ENGINE_NAMES, NULL}},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "token", "TOKEN", "the token that clients over TCP need (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
@@ -67,8 +68,8 @@ static bool write_config(const struct options *options, struct cairn_attach *att
 	struct cairn_buffer text = cairn_buffer(sizeof attach->config);
 	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 	own[length > 0 ? length : 0] = 0;
-	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine ? options->engine : "auto",
-			    options->wait ? "false" : "true");
+	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s",
+			    options->engine ? options->engine : cairn_engine_name(CAIRN_ENGINE_AUTO), options->wait ? "false" : "true");
 	cairn_buffer_format(&text, ",period:%llu", (unsigned long long)(options->period ? options->period : CAIRN_PERIOD_DEFAULT));
 	if (own[0] && strlen(own) < 200 && !strchr(own, ','))
 		cairn_buffer_format(&text, ",tool:%s", own);
@@ -458,7 +459,7 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_fail_usage(&error, "%s: not a PID; 'pgrep NAME' prints the PID of a program", operands[0]);
 		return cairn_say_failure(&error);
 	}
-	struct cairn_program_settings settings = {options->engine, options->token, options->listen, options->budget};
+	struct cairn_program_settings settings = {options->token, options->listen, options->budget};
 	if (!cairn_program_settings_are_good(&settings, &error))
 		return cairn_say_failure(&error);
 	static struct work work;

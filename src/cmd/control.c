@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/suffix.h"
 #include "cmd/target.h"
+#include "dump/engine_kind.h"
 #include "dump/trailer.h"
 #include "profile/kind.h"
 #include "profile/read.h"
@@ -159,7 +160,7 @@ static int run_gdump(const void *values, int count, char **operands)
 	cairn_buffer_free(&body);
 	if (!on)
 		cairn_print(stdout, "%s: no more dumps are written at new highs\n", operands[0]);
-	else if (strcmp(engine, "cairn") == 0)
+	else if (cairn_engine_is(cairn_bytes_of(engine), CAIRN_ENGINE_CAIRN))
 		cairn_print(stdout,
 			    "%s: the agent writes DATE.gdump.heap to %s at new highs of live memory, and keeps the folder's limits\n",
 			    operands[0], strcmp(folder, ".") == 0 ? "its working folder" : folder);

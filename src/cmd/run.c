@@ -12,6 +12,7 @@
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 #include "cmd/suffix.h"
+#include "dump/engine_kind.h"
 #include "protocol/config.h"
 #include "protocol/listen.h"
 
@@ -33,6 +34,7 @@ struct options {
 	const char *listen, *token, *budget;
 	const char *output;
 	const char *engine;
+	enum cairn_engine_kind kind; /* that it names */
 	bool quiet;
 };
 
@@ -48,7 +50,7 @@ static const struct cairn_option table[] = {
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "token", "TOKEN", "the token that clients over TCP need", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
-	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
+	 (const char *const[]){CAIRN_ENGINE_NAMES, NULL}},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
@@ -92,7 +94,8 @@ static void set_agent_conf(const struct options *options, const char *prefix, co
 {
 	struct cairn_buffer text = cairn_buffer(path_size * 3);
 	bool is_set = !options->prefix && cairn_malloc_conf_true(conf, "prof", false) && cairn_malloc_conf_get(conf, "prof_prefix");
-	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine, options->wait ? "false" : "true");
+	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", cairn_engine_name(options->kind),
+			    options->wait ? "false" : "true");
 	if (options->period)
 		cairn_buffer_format(&text, ",period:%llu", (unsigned long long)options->period);
 	if (!is_set && strlen(prefix) < sizeof((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
@@ -295,11 +298,11 @@ static void set_up(struct options *options, const char *prefix, const struct cai
 {
 	struct cairn_arena arena = {0};
 	struct cairn_malloc_conf conf = {.arena = &arena};
-	bool on_jemalloc = strcmp(options->engine, "jemalloc") == 0;
+	bool on_jemalloc = options->kind == CAIRN_ENGINE_JEMALLOC;
 	read_malloc_conf(&conf);
 	follow_malloc_conf(options, &conf);
 	set_agent_conf(options, prefix, &conf);
-	bool may = on_jemalloc || strcmp(options->engine, "auto") == 0;
+	bool may = on_jemalloc || options->kind == CAIRN_ENGINE_AUTO;
 	if (on_jemalloc || (may && program->jemalloc == CAIRN_JEMALLOC_INSIDE))
 		set_malloc_conf(options, prefix, "MALLOC_CONF");
 	if (may)
@@ -348,11 +351,10 @@ static int run(const void *values, int count, char **operands)
 		return cairn_say_usage("--wait and --active exclude each other");
 	if (!cairn_suffix_check("run", options.output, cairn_pprof_suffixes, &error))
 		return cairn_say_failure(&error);
-	if (!options.engine)
-		options.engine = "auto";
-	struct cairn_program_settings settings = {options.engine, options.token, options.listen, options.budget};
+	struct cairn_program_settings settings = {options.token, options.listen, options.budget};
 	if (!cairn_program_settings_are_good(&settings, &error))
 		return cairn_say_failure(&error);
+	options.kind = cairn_engine_parse(cairn_bytes_of(options.engine ? options.engine : ""));
 	const char *name = cairn_base_name(operands[0]);
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
@@ -367,8 +369,7 @@ static int run(const void *values, int count, char **operands)
 	bool profiled = can_be_profiled(path, &program);
 	if (profiled) {
 		set_up(&options, prefix, &program);
-		bool on_jemalloc = strcmp(options.engine, "jemalloc") == 0;
-		set_preload(path, &program, on_jemalloc);
+		set_preload(path, &program, options.kind == CAIRN_ENGINE_JEMALLOC);
 		if (options.listen)
 			set_too("listen", options.listen);
 		if (options.token)
@@ -382,7 +383,7 @@ static int run(const void *values, int count, char **operands)
 	const char *unseen = profiled && !program.is_script ? say_unseen(path, &program) : NULL;
 	int code = run_command(&options, operands, name, profile_prefix, profiled, unseen);
 	/* MALLOC_CONF reaches every program that a script starts, and these cannot be known in advance. */
-	if (program.is_script && code == 128 + SIGABRT && strcmp(options.engine, "jemalloc") == 0)
+	if (program.is_script && code == 128 + SIGABRT && options.kind == CAIRN_ENGINE_JEMALLOC)
 		cairn_note("a program that %s started has aborted: a static program with jemalloc in it does so with prof:true, which "
 			   "--engine jemalloc sets for all of them; without --engine it runs", path);
 	return code;

@@ -15,6 +15,7 @@
 #include "cmd/watch/push.h"
 #include "cmd/watch/verdict.h"
 #include "cmd/watch/watched.h"
+#include "dump/engine_kind.h"
 #include "process/clock.h"
 #include "store/store.h"
 
@@ -106,7 +107,7 @@ static const struct cairn_option attach_table[] = {
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_PERIOD, offsetof(struct options, agent.period),
 	 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT,
-	 offsetof(struct options, agent.engine), 0},
+	 offsetof(struct options, agent.engine), 0, (const char *const[]){CAIRN_ENGINE_NAMES, NULL}},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999; clients need the token of --token",
 	 CAIRN_OPTION_TEXT, offsetof(struct options, agent.listen), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT,
@@ -690,7 +691,7 @@ static bool check_forwards(const struct cairn_option_list *names, struct cairn_e
 static bool check_options(const struct options *options, int count, char **operands, int64_t *duration_ns, struct cairn_error *error)
 {
 	const struct cairn_attach_settings *agent = &options->agent;
-	struct cairn_program_settings settings = {agent->engine, agent->listen ? options->target.token : NULL, agent->listen,
+	struct cairn_program_settings settings = {agent->listen ? options->target.token : NULL, agent->listen,
 						  agent->budget};
 	*duration_ns = 0;
 	if (options->duration && (!cairn_text_duration(options->duration, duration_ns) || *duration_ns == 0))

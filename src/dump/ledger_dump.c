@@ -5,6 +5,7 @@
 #include "base/pages.h"
 #include "base/sort.h"
 #include "base/time.h"
+#include "dump/engine_kind.h"
 #include "dump/ledger_heap.h"
 
 /* The process that LEDGER claims to belong to. */
@@ -124,7 +125,7 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	write_text(out, "command", header->command);
 	if (header->service[0])
 		write_text(out, "service", header->service);
-	write_text(out, "engine", "cairn");
+	write_text(out, "engine", cairn_engine_name(CAIRN_ENGINE_CAIRN));
 	write_text(out, "allocator", header->allocator[0] ? header->allocator : "-");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);

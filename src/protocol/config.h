@@ -8,6 +8,7 @@
 #ifndef CAIRN_PROTOCOL_CONFIG_H
 #define CAIRN_PROTOCOL_CONFIG_H
 
+#include "dump/engine_kind.h"
 #include "dump/listing.h"
 #include "dump/trigger.h"
 
@@ -64,8 +65,7 @@ enum cairn_config_key {
 #define CAIRN_PERIOD_MOST ((uint64_t)1 << 40)
 #define CAIRN_PERIOD_DEFAULT ((uint64_t)512 << 10)
 
-/* The values of `engine` and, without the last, of `unwinder`. */
-enum cairn_config_engine { CAIRN_CONFIG_JEMALLOC, CAIRN_CONFIG_CAIRN, CAIRN_CONFIG_AUTO };
+enum cairn_config_unwinder { CAIRN_UNWINDER_JEMALLOC, CAIRN_UNWINDER_CAIRN };
 
 enum cairn_config_switch { CAIRN_CONFIG_OFF, CAIRN_CONFIG_ON, CAIRN_CONFIG_UNSET };
 
@@ -84,10 +84,10 @@ struct cairn_config {
 	uint64_t tool_seconds; /* for a child to name or draw */
 	uint64_t tool_memory;  /* bytes of address space for it */
 	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
-	uint64_t unwinder;     /* enum cairn_config_engine, without AUTO */
+	uint64_t unwinder;     /* enum cairn_config_unwinder */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* the cost limit for profiling, in millionths of the process's CPU time; 0 for no limit */
-	uint64_t engine;       /* enum cairn_config_engine */
+	uint64_t engine;       /* enum cairn_engine_kind */
 	uint64_t period;       /* mean distance of samples, of Cairn's engine */
 	char ledger[256];      /* the file of its ledger; "" for memory */
 	uint64_t ledger_bytes; /* of its ledger */

@@ -29,6 +29,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/time.h"
+#include "dump/engine_kind.h"
 #include "process/clock.h"
 #include "process/facts.h"
 
@@ -381,8 +382,8 @@ static void choose_engine(struct cairn_agent *agent)
 {
 	const struct cairn_config *config = &agent->config;
 	agent->profiler.engine = &cairn_engine_jemalloc;
-	if (config->engine == CAIRN_CONFIG_CAIRN ||
-	    (config->engine == CAIRN_CONFIG_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
+	if (config->engine == CAIRN_ENGINE_CAIRN ||
+	    (config->engine == CAIRN_ENGINE_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
 		agent->profiler.engine = &cairn_engine_sampler;
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		take_malloc_conf(agent);
@@ -406,7 +407,7 @@ static void settle_profiler(struct cairn_agent *agent)
 		return;
 	if (state >= CAIRN_PROFILER_INACTIVE)
 		cairn_message_filter(&agent->profiler.jemalloc);
-	if (agent->config.unwinder != CAIRN_CONFIG_CAIRN)
+	if (agent->config.unwinder != CAIRN_UNWINDER_CAIRN)
 		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
 	else if (state < CAIRN_PROFILER_INACTIVE)
 		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);

@@ -149,7 +149,7 @@ static bool set_period(struct cairn_profiler *profiler, uint64_t period)
 }
 
 const struct cairn_engine cairn_engine_jemalloc = {
-	.name = "jemalloc",
+	.kind = CAIRN_ENGINE_JEMALLOC,
 	.state = get_state,
 	.explain = explain,
 	.activate = activate,

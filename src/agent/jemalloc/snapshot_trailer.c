@@ -6,6 +6,7 @@
 #include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
+#include "dump/engine_kind.h"
 #include "dump/trailer_write.h"
 #include "process/clock.h"
 #include "process/context.h"
@@ -78,7 +79,7 @@ static void write_engine(struct cairn_buffer *out, struct cairn_profiler *profil
 {
 	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	int64_t since = atomic_load(&profiler->active_since), reset = atomic_load(&profiler->reset_at);
-	cairn_trailer_write_text(out, "engine", engine->name);
+	cairn_trailer_write_text(out, "engine", cairn_engine_name(engine->kind));
 	if (engine->write_trailer)
 		engine->write_trailer(profiler, out);
 	else if (profiler->jemalloc.mallctl)

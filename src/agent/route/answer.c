@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
+#include "dump/engine_kind.h"
 #include "process/facts.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 enum cairn_profiler_state cairn_answer_state(struct cairn_call *call, struct cairn_error *cause)
 {
 	struct cairn_profiler *profiler = &call->agent->profiler;
-	if (!cairn_profiler_is_jemalloc(profiler) && call->agent->config.engine != CAIRN_CONFIG_CAIRN &&
+	if (!cairn_profiler_is_jemalloc(profiler) && call->agent->config.engine != CAIRN_ENGINE_CAIRN &&
 	    cairn_sampler_warn(profiler, cause->text, sizeof cause->text))
 		return profiler->jemalloc.mallctl ? cairn_engine_jemalloc.state(profiler) : CAIRN_PROFILER_NOT_ENABLED;
 	cairn_profiler_explain(profiler, cause->text, sizeof cause->text);

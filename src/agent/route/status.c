@@ -4,6 +4,7 @@
 
 #include "agent/host/dump_writer.h"
 #include "base/descriptor.h"
+#include "dump/engine_kind.h"
 
 #include <stdio.h>
 
@@ -23,7 +24,7 @@ static void gather_profiler(struct cairn_status *status, struct cairn_profiler *
 static void gather_sampler(struct cairn_status *status, struct cairn_profiler *profiler)
 {
 	struct cairn_sampler_status *sampler = &status->sampler;
-	status->engine = cairn_profiler_engine(profiler)->name;
+	status->engine = cairn_engine_name(cairn_profiler_engine(profiler)->kind);
 	status->engine_warning[0] = 0;
 	status->uses_sampler = !cairn_profiler_is_jemalloc(profiler);
 	if (!status->uses_sampler)
@@ -93,7 +94,7 @@ static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 	struct cairn_budget *budget = &agent->budget;
 	cairn_profiler_engine(&agent->profiler)->count(&status->stacks);
 	bool ours = status->stacks.installed;
-	status->unwinder = ours ? "cairn" : "jemalloc";
+	status->unwinder = cairn_engine_name(ours ? CAIRN_ENGINE_CAIRN : CAIRN_ENGINE_JEMALLOC);
 	status->unwinder_why = ours ? "" : agent->unwinder_problem.text;
 	status->unwinder_warning = ours || cairn_code_is_live() ? "" :
 		"glibc before 2.35: jemalloc's own unwinder takes the loader's lock and may deadlock in a process that loads libraries";

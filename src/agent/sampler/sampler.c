@@ -579,7 +579,7 @@ static bool get_gdump(struct cairn_profiler *profiler)
 }
 
 const struct cairn_engine cairn_engine_sampler = {
-	.name = "cairn",
+	.kind = CAIRN_ENGINE_CAIRN,
 	.state = get_state,
 	.explain = explain,
 	.activate = activate,

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/attach/check.h"
 #include "cmd/files.h"
+#include "dump/engine_kind.h"
 #include "process/proc.h"
 #include "profile/read.h"
 #include "symbol/find.h"
@@ -284,9 +285,9 @@ bool cairn_diagnosis_is_own_engine(const struct cairn_diagnosis *diagnosis)
 	char engine[16];
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_DUMP)
 		return diagnosis->has_trailer &&
-		       cairn_bytes_equal(cairn_trailer_value(&diagnosis->trailer, "engine"), cairn_bytes_of("cairn"));
+		       cairn_engine_is(cairn_trailer_value(&diagnosis->trailer, "engine"), CAIRN_ENGINE_CAIRN);
 	cairn_diagnosis_field(diagnosis, "engine.name", engine, sizeof engine);
-	return diagnosis->has_agent && strcmp(engine, "cairn") == 0;
+	return diagnosis->has_agent && cairn_engine_is(cairn_bytes_of(engine), CAIRN_ENGINE_CAIRN);
 }
 
 /* A jemalloc that replaces malloc takes precedence over one that is called by other names. */

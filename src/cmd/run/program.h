@@ -29,7 +29,7 @@ struct cairn_program cairn_program_study(const char *path);
 
 /* Options that become settings of an agent, each NULL if not given. */
 struct cairn_program_settings {
-	const char *engine, *token, *listen, *budget;
+	const char *token, *listen, *budget;
 };
 
 /* Whether an agent would take them. In the service it would ignore what it cannot use, and only its status would say so. */
