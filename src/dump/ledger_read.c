@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_read.h"
 
+#include <assert.h>
+
 bool cairn_ledger_is(struct cairn_bytes bytes)
 {
 	uint64_t magic;
@@ -12,7 +14,7 @@ bool cairn_ledger_is(struct cairn_bytes bytes)
 }
 
 /* The minimum size of a record in each area; later versions may append fields. */
-static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
+static const uint32_t least_sizes[] = {
 	[CAIRN_LEDGER_KEYS] = sizeof(uint64_t),
 	[CAIRN_LEDGER_SAMPLES] = sizeof(struct cairn_ledger_sample),
 	[CAIRN_LEDGER_STACKS] = sizeof(struct cairn_ledger_stack),
@@ -22,6 +24,7 @@ static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
 	[CAIRN_LEDGER_TEXT] = 1,
 	[CAIRN_LEDGER_HISTORY] = sizeof(struct cairn_ledger_row),
 };
+static_assert(sizeof least_sizes / sizeof *least_sizes == CAIRN_LEDGER_AREAS, "every area has a minimum");
 
 static bool fits(const struct cairn_ledger_area *area, uint32_t least, size_t length)
 {

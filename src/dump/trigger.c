@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const int64_t second = CAIRN_SECOND_NS, usual_every = 600 * CAIRN_SECOND_NS;
@@ -228,7 +229,8 @@ int64_t cairn_trigger_pause(const struct cairn_trigger *trigger, const struct ca
 
 const char *cairn_trigger_name(enum cairn_trigger_reason reason)
 {
-	static const char *const names[CAIRN_TRIGGER_REASONS] = {"", "share", "pressure", "start", "grow", "high", "interval", "time"};
+	static const char *const names[] = {"", "share", "pressure", "start", "grow", "high", "interval", "time"};
+	static_assert(sizeof names / sizeof *names == CAIRN_TRIGGER_REASONS, "every reason has a name");
 	return reason < CAIRN_TRIGGER_REASONS ? names[reason] : "";
 }
 

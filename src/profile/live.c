@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "dump/ledger_heap.h"
 
+#include <assert.h>
+
 struct cairn_bytes cairn_live_section(struct cairn_bytes text)
 {
 	static const char first[] = "\n" CAIRN_LEDGER_SECTION, trailer[] = "\n# cairn trailer ";
@@ -79,7 +81,8 @@ bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak)
 	return false;
 }
 
-static const char *const mapped_kinds[CAIRN_MAPPED_KINDS] = {"anonymous", "shared", "file", "reserved", "brk"};
+static const char *const mapped_kinds[] = {"anonymous", "shared", "file", "reserved", "brk"};
+static_assert(sizeof mapped_kinds / sizeof *mapped_kinds == CAIRN_MAPPED_KINDS, "every kind has a name");
 
 const char *cairn_mapped_kind_name(enum cairn_mapped_kind kind)
 {
@@ -132,10 +135,11 @@ bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row)
 static const struct {
 	uint64_t below_s;
 	const char *name;
-} ages[CAIRN_AGES] = {
+} ages[] = {
 	{1, "under 1 s"}, {10, "1 s to 10 s"}, {60, "10 s to 1 min"}, {600, "1 min to 10 min"}, {3600, "10 min to 1 h"},
 	{6 * 3600, "1 h to 6 h"}, {24 * 3600, "6 h to 1 day"}, {UINT64_MAX, "1 day and more"},
 };
+static_assert(sizeof ages / sizeof *ages == CAIRN_AGES, "every class has a name");
 
 unsigned cairn_age_class(uint64_t age_us)
 {

@@ -16,9 +16,10 @@
  * sample in one step counts as one dump. PRIOR is the prior probability of each: most paths are populations. */
 static const struct {
 	double fades, walks, prior;
-} kinds_of_noise[CAIRN_NOISES] = {
+} kinds_of_noise[] = {
 	{0, 0, 0.24}, {0.4, 0, 0.15}, {0.7, 0, 0.15}, {0.85, 0, 0.15}, {0.95, 0, 0.15}, {0, 0.1, 0.01}, {0, 0.5, 0.01}, {1, 0, 0.14},
 };
+static_assert(sizeof kinds_of_noise / sizeof *kinds_of_noise == CAIRN_NOISES, "every model of noise has a row");
 static const double population_freedom = 4, walk_freedom = 1;
 /* In a dozen dumps, noise of more than twice the guessed variance is not chance. */
 static const double wrong_guess = 2;
@@ -43,11 +44,12 @@ enum { points_for_change = 12, points_for_step = 5 };
 
 /* The prior probability of each kind, if the path moves at all: a plain leak first, the others about equal, combinations of two half as
  * much. Halving or doubling these changes verdicts little, because the evidence grows with every dump. */
-static const double priors[CAIRN_COURSE_KINDS] = {
+static const double priors[] = {
 	[CAIRN_COURSE_FLAT] = 1,     [CAIRN_COURSE_LINE] = 0.3,    [CAIRN_COURSE_BEGAN] = 0.15, [CAIRN_COURSE_BENT] = 0.05,
 	[CAIRN_COURSE_WARMED] = 0.1, [CAIRN_COURSE_LIFTED] = 0.05, [CAIRN_COURSE_STOPPED] = 0.1, [CAIRN_COURSE_STEP] = 0.1,
 	[CAIRN_COURSE_FILLING] = 0.15, [CAIRN_COURSE_SLOW] = 0.15,
 };
+static_assert(sizeof priors / sizeof *priors == CAIRN_COURSE_KINDS, "every course has a prior");
 
 /* Time constants of filling, as shares of the longest run. Filling that is slower than the run looks like a line within it: such a course
  * is evidence neither for filling nor for growing, but only for where the level may be. */
@@ -101,7 +103,7 @@ static size_t draw_course(const struct cairn_courses *courses, const struct cair
 	static const struct {
 		size_t count;
 		enum vector_kind kinds[2];
-	} made_of[CAIRN_COURSE_KINDS] = {
+	} made_of[] = {
 		[CAIRN_COURSE_LINE] = {1, {vector_line}},
 		[CAIRN_COURSE_BEGAN] = {1, {vector_hinge}},
 		[CAIRN_COURSE_BENT] = {2, {vector_ramp, vector_hinge}},
@@ -112,6 +114,7 @@ static size_t draw_course(const struct cairn_courses *courses, const struct cair
 		[CAIRN_COURSE_FILLING] = {1, {vector_fill}},
 		[CAIRN_COURSE_SLOW] = {1, {vector_fill}},
 	};
+	static_assert(sizeof made_of / sizeof *made_of == CAIRN_COURSE_KINDS, "every course is made of something");
 	for (size_t v = 0; out && v < made_of[course->kind].count; v++)
 		draw(courses, made_of[course->kind].kinds[v], course->at, course->hours, out[v]);
 	return made_of[course->kind].count;

@@ -5,6 +5,7 @@
 #ifndef CAIRN_SERIES_HUE_H
 #define CAIRN_SERIES_HUE_H
 
+#include <assert.h>
 #include <stdint.h>
 
 /* In the order in which layers take them. */
@@ -21,6 +22,7 @@ enum cairn_hue {
 };
 
 /* As 0xrrggbb. */
-static const uint32_t cairn_hues[CAIRN_HUES] = {0xd1604a, 0xe0a33e, 0x3f9c8c, 0x5b8ec9, 0x8d78c2, 0x93a747, 0x4fb0c6, 0xc9719a};
+static const uint32_t cairn_hues[] = {0xd1604a, 0xe0a33e, 0x3f9c8c, 0x5b8ec9, 0x8d78c2, 0x93a747, 0x4fb0c6, 0xc9719a};
+static_assert(sizeof cairn_hues / sizeof *cairn_hues == CAIRN_HUES, "every layer has a colour");
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "dump/trailer_write.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,12 +19,13 @@
 /* Functions of the object that has the host's malloc. */
 enum function { GLIBC_INFO, GLIBC_TEXT, TCMALLOC_PROPERTY, MIMALLOC_PROCESS, FUNCTIONS };
 
-static const char *const names[FUNCTIONS] = {
+static const char *const names[] = {
 	[GLIBC_INFO] = "mallinfo2",
 	[GLIBC_TEXT] = "malloc_info",
 	[TCMALLOC_PROPERTY] = "MallocExtension_GetNumericProperty",
 	[MIMALLOC_PROCESS] = "mi_process_info",
 };
+static_assert(sizeof names / sizeof *names == FUNCTIONS, "every function has a name");
 
 /* The first object that defines malloc, but for the loader, whose own serves it alone. */
 static bool find_functions(void *context, const struct cairn_object *module)

@@ -6,6 +6,7 @@
 #include "agent/unwind/stack.h"
 #include "frame/expression.h"
 
+#include <assert.h>
 #include <signal.h>
 
 enum { codes_kept = 4 };
@@ -28,10 +29,11 @@ struct walk {
 
 const char *cairn_unwind_end_name(enum cairn_unwind_end end)
 {
-	static const char *const names[CAIRN_UNWIND_ENDS] = {
+	static const char *const names[] = {
 		[CAIRN_UNWIND_COMPLETE] = "complete", [CAIRN_UNWIND_TRUNCATED] = "truncated",   [CAIRN_UNWIND_NO_CODE] = "no code",
 		[CAIRN_UNWIND_NO_RULE] = "no rule",   [CAIRN_UNWIND_UNREADABLE] = "unreadable",
 	};
+	static_assert(sizeof names / sizeof *names == CAIRN_UNWIND_ENDS, "every end has a name");
 	return names[end];
 }
 
