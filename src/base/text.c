@@ -45,6 +45,25 @@ void cairn_text_skip_blanks(struct cairn_bytes *rest)
 		*rest = cairn_bytes_skip(*rest, 1);
 }
 
+struct cairn_bytes cairn_text_word(struct cairn_bytes *rest)
+{
+	size_t length = 0;
+	while (length < rest->length && rest->data[length] != ' ' && rest->data[length] != '\t')
+		length++;
+	struct cairn_bytes word = {rest->data, length};
+	*rest = cairn_bytes_skip(*rest, length);
+	cairn_text_skip_blanks(rest);
+	return word;
+}
+
+struct cairn_bytes cairn_text_field(struct cairn_bytes *rest, char separator)
+{
+	const char *end = rest->length ? memchr(rest->data, separator, rest->length) : NULL;
+	struct cairn_bytes field = {rest->data, end ? (size_t)(end - rest->data) : rest->length};
+	*rest = cairn_bytes_skip(*rest, field.length + 1);
+	return field;
+}
+
 bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value)
 {
 	uint64_t result = 0;

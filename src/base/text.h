@@ -14,6 +14,12 @@ struct cairn_bytes cairn_text_trim(struct cairn_bytes text);
 /* Moves REST past the blanks and tabs at its start. */
 void cairn_text_skip_blanks(struct cairn_bytes *rest);
 
+/* Takes the next word, up to a blank or tab, off REST, and the blanks behind it. Empty at the end. */
+struct cairn_bytes cairn_text_word(struct cairn_bytes *rest);
+
+/* Takes the text before the next SEPARATOR, and the separator, off REST; everything if there is none. */
+struct cairn_bytes cairn_text_field(struct cairn_bytes *rest, char separator);
+
 /* An unsigned decimal number at the start of REST, which moves past it. False, and REST unmoved, where there is no digit or
  * the number does not fit. */
 bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value);

@@ -70,12 +70,9 @@ static void add_prefixes(struct run *run)
 {
 	struct cairn_bytes rest = cairn_bytes_of(run->options.lib_prefix ? run->options.lib_prefix : "");
 	while (rest.length && run->source.symbols.count < CAIRN_OPTION_LIST_MAX) {
-		const char *comma = memchr(rest.data, ',', rest.length);
-		size_t length = comma ? (size_t)(comma - rest.data) : rest.length;
-		if (length)
-			run->source.symbols.items[run->source.symbols.count++] =
-				cairn_arena_text(&run->arena, (struct cairn_bytes){rest.data, length});
-		rest = cairn_bytes_skip(rest, length + 1);
+		struct cairn_bytes folder = cairn_text_field(&rest, ',');
+		if (folder.length > 0)
+			run->source.symbols.items[run->source.symbols.count++] = cairn_arena_text(&run->arena, folder);
 	}
 }
 

@@ -229,32 +229,23 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 				    line);
 }
 
-/* Removes the text before the next tab, and the tab, from REST; everything if there is no tab. */
-static struct cairn_bytes take_field(struct cairn_bytes *rest)
-{
-	const char *tab = rest->length ? memchr(rest->data, '\t', rest->length) : NULL;
-	struct cairn_bytes field = {rest->data, tab ? (size_t)(tab - rest->data) : rest->length};
-	*rest = cairn_bytes_skip(*rest, field.length + 1);
-	return field;
-}
-
 static bool take_number(struct cairn_bytes *rest, uint64_t most, uint64_t *value)
 {
-	struct cairn_bytes field = take_field(rest);
+	struct cairn_bytes field = cairn_text_field(rest, '\t');
 	return cairn_text_decimal(&field, value) && field.length == 0 && *value <= most;
 }
 
 bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 {
 	uint64_t sum, modified, time, uptime, damaged;
-	struct cairn_bytes field = take_field(&line);
+	struct cairn_bytes field = cairn_text_field(&line, '\t');
 	*dump = (struct cairn_dump){0};
 	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != cairn_hash_text(line))
 		return false;
-	if (!copy_text(take_field(&line), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
+	if (!copy_text(cairn_text_field(&line, '\t'), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
 	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) ||
 	    !take_number(&line, INT64_MAX, &time) || !take_number(&line, INT64_MAX, &uptime) ||
-	    !cairn_life_parse(take_field(&line), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
+	    !cairn_life_parse(cairn_text_field(&line, '\t'), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
 	    !take_number(&line, UINT64_MAX, &dump->sampled) || !take_number(&line, UINT64_MAX, &dump->group) ||
 	    !take_number(&line, UINT64_MAX, &dump->kills) || !take_number(&line, 1, &damaged))
 		return false;

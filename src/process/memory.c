@@ -40,26 +40,12 @@ static uint64_t number_of(struct cairn_bytes text, const char *name)
 	return 0;
 }
 
-/* Takes the next word, up to a blank, off REST. */
-static struct cairn_bytes take_word(struct cairn_bytes *rest)
-{
-	const char *blank = rest->length ? memchr(rest->data, ' ', rest->length) : NULL;
-	struct cairn_bytes word = {rest->data, blank ? (size_t)(blank - rest->data) : rest->length};
-	*rest = cairn_bytes_skip(*rest, word.length + 1);
-	return word;
-}
-
 /* Whether WORD is among WORDS, which have commas between them. */
 static bool has_word(struct cairn_bytes words, const char *word)
 {
-	size_t length = strlen(word);
-	while (words.length > 0) {
-		const char *comma = memchr(words.data, ',', words.length);
-		size_t part = comma ? (size_t)(comma - words.data) : words.length;
-		if (part == length && memcmp(words.data, word, length) == 0)
+	while (words.length > 0)
+		if (cairn_bytes_equal(cairn_text_field(&words, ','), cairn_bytes_of(word)))
 			return true;
-		words = cairn_bytes_skip(words, part + 1);
-	}
 	return false;
 }
 
@@ -79,17 +65,14 @@ static void copy(char *out, struct cairn_bytes text)
 /* A line `4:cpu,memory:/path`, or `0::/path` for version 2. */
 static void see_group(struct place places[2], struct cairn_bytes line)
 {
-	const char *first = line.length ? memchr(line.data, ':', line.length) : NULL;
-	struct cairn_bytes rest = cairn_bytes_skip(line, first ? (size_t)(first - line.data) + 1 : line.length);
-	const char *second = rest.length ? memchr(rest.data, ':', rest.length) : NULL;
-	if (!second)
+	cairn_text_field(&line, ':');
+	struct cairn_bytes controllers = cairn_text_field(&line, ':');
+	if (line.length == 0)
 		return;
-	struct cairn_bytes controllers = {rest.data, (size_t)(second - rest.data)};
-	rest = cairn_bytes_skip(rest, controllers.length + 1);
 	if (has_word(controllers, "memory"))
-		copy(places[0].path, rest);
+		copy(places[0].path, line);
 	else if (controllers.length == 0)
-		copy(places[1].path, rest);
+		copy(places[1].path, line);
 }
 
 /* Whether the three characters at DIGITS are a byte, in octal. */
@@ -116,13 +99,13 @@ static void see_mount(struct place places[2], struct cairn_bytes line)
 {
 	struct cairn_bytes words[5];
 	for (int i = 0; i < 5; i++)
-		words[i] = take_word(&line);
+		words[i] = cairn_text_word(&line);
 	const char *dash = line.length ? memmem(line.data, line.length, " - cgroup", 9) : NULL;
 	if (!dash)
 		return;
 	line = cairn_bytes_skip(line, (size_t)(dash - line.data) + 3);
-	struct cairn_bytes type = take_word(&line);
-	take_word(&line);
+	struct cairn_bytes type = cairn_text_word(&line);
+	cairn_text_word(&line);
 	struct place *place = &places[cairn_bytes_equal(type, cairn_bytes_of("cgroup2"))];
 	if (place->mount[0] || (place == places && !has_word(line, "memory")))
 		return;

@@ -28,18 +28,6 @@ const char *cairn_proc_task_path(char out[CAIRN_PROC_PATH], int pid, int tid, co
 	return out;
 }
 
-/* Takes the next word off REST, and the blanks behind it. */
-static struct cairn_bytes take_word(struct cairn_bytes *rest)
-{
-	size_t length = 0;
-	while (length < rest->length && rest->data[length] != ' ' && rest->data[length] != '\t')
-		length++;
-	struct cairn_bytes word = {rest->data, length};
-	*rest = cairn_bytes_skip(*rest, length);
-	cairn_text_skip_blanks(rest);
-	return word;
-}
-
 bool cairn_proc_stat_parse(struct cairn_bytes text, struct cairn_proc_stat *stat)
 {
 	enum { state_field = 3, parent_field = 4, child_faults_field = 11, threads_field = 20, start_field = 22, exit_field = 52 };
@@ -51,7 +39,7 @@ bool cairn_proc_stat_parse(struct cairn_bytes text, struct cairn_proc_stat *stat
 	struct cairn_bytes rest = cairn_bytes_skip(text, (size_t)(end - text.data) + 1);
 	cairn_text_skip_blanks(&rest);
 	for (int field = state_field; field <= exit_field && rest.length > 0; field++) {
-		struct cairn_bytes word = take_word(&rest);
+		struct cairn_bytes word = cairn_text_word(&rest);
 		uint64_t number = 0;
 		if (field == state_field)
 			stat->state = word.data[0];
@@ -89,7 +77,7 @@ bool cairn_proc_statm_parse(struct cairn_bytes text, struct cairn_proc_statm *st
 	uint64_t pages[3], page = (uint64_t)sysconf(_SC_PAGESIZE);
 	*statm = (struct cairn_proc_statm){0};
 	for (int i = 0; i < 3; i++) {
-		struct cairn_bytes word = take_word(&text);
+		struct cairn_bytes word = cairn_text_word(&text);
 		if (!cairn_text_decimal(&word, &pages[i]))
 			return false;
 	}
@@ -214,9 +202,9 @@ bool cairn_proc_map_parse(struct cairn_bytes line, struct cairn_proc_map *map)
 	    map->limit <= map->start || line.length == 0 || (line.data[0] != ' ' && line.data[0] != '\t'))
 		return false;
 	cairn_text_skip_blanks(&line);
-	struct cairn_bytes access = take_word(&line), offset = take_word(&line);
-	take_word(&line); /* device */
-	struct cairn_bytes inode = take_word(&line);
+	struct cairn_bytes access = cairn_text_word(&line), offset = cairn_text_word(&line);
+	cairn_text_word(&line); /* device */
+	struct cairn_bytes inode = cairn_text_word(&line);
 	if (access.length < 3 || !cairn_text_hex(&offset, &map->offset))
 		return false;
 	map->readable = access.data[0] == 'r';

@@ -11,17 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static struct cairn_bytes take_word(struct cairn_bytes *rest)
-{
-	size_t length = 0;
-	while (length < rest->length && rest->data[length] != ' ' && rest->data[length] != '\t')
-		length++;
-	struct cairn_bytes word = {rest->data, length};
-	*rest = cairn_bytes_skip(*rest, length);
-	cairn_text_skip_blanks(rest);
-	return word;
-}
-
 /* Memory without a file that the kernel gives a name. */
 static bool is_anonymous(struct cairn_bytes path)
 {
@@ -41,7 +30,7 @@ static bool parse_freebsd(struct cairn_bytes line, struct cairn_proc_map *range)
 	struct cairn_bytes word[13];
 	size_t count = 0;
 	while (count < 13 && line.length > 0)
-		word[count++] = take_word(&line);
+		word[count++] = cairn_text_word(&line);
 	if (count < 13 || word[5].length < 3 || !cairn_text_hex(&word[0], &range->start) || !cairn_text_hex(&word[1], &range->limit))
 		return false;
 	range->executable = word[5].data[2] == 'x';

@@ -290,10 +290,7 @@ void cairn_config_environment(struct cairn_config *config, struct cairn_bytes te
 {
 	bool after_token = false;
 	while (text.length > 0) {
-		const char *comma = memchr(text.data, ',', text.length);
-		struct cairn_bytes pair = {text.data, comma ? (size_t)(comma - text.data) : text.length};
-		text = cairn_bytes_skip(text, pair.length + 1);
-		pair = cairn_text_trim(pair);
+		struct cairn_bytes pair = cairn_text_trim(cairn_text_field(&text, ','));
 		const char *colon = pair.length ? memchr(pair.data, ':', pair.length) : NULL;
 		char name[64];
 		size_t length = colon ? (size_t)(colon - pair.data) : pair.length;
@@ -376,16 +373,13 @@ static struct malloc_conf read_malloc_conf(struct cairn_bytes text)
 	} options[] = {{"prof", &conf.prof}, {"prof_active", &conf.active}, {"lg_prof_sample", &conf.sample},
 		       {"prof_prefix", &conf.prefix}, {"lg_prof_interval", &conf.interval}};
 	while (text.length > 0) {
-		const char *comma = memchr(text.data, ',', text.length);
-		struct cairn_bytes pair = {text.data, comma ? (size_t)(comma - text.data) : text.length};
-		const char *colon = pair.length ? memchr(pair.data, ':', pair.length) : NULL;
-		if (!colon)
+		struct cairn_bytes value = cairn_text_field(&text, ',');
+		if (!cairn_bytes_contain(value, ":"))
 			break;
-		struct cairn_bytes name = {pair.data, (size_t)(colon - pair.data)};
+		struct cairn_bytes name = cairn_text_field(&value, ':');
 		for (size_t i = 0; i < sizeof options / sizeof *options; i++)
 			if (cairn_bytes_equal(name, cairn_bytes_of(options[i].name)))
-				*options[i].value = cairn_bytes_skip(pair, name.length + 1);
-		text = cairn_bytes_skip(text, pair.length + 1);
+				*options[i].value = value;
 	}
 	return conf;
 }

@@ -365,18 +365,9 @@ void cairn_dictionary_free(struct cairn_dictionary *dictionary)
 	cairn_arena_free(&dictionary->arena);
 }
 
-/* Removes the part of LINE up to the next tab, and returns it without the tab. */
-static struct cairn_bytes take_field(struct cairn_bytes *line)
-{
-	const char *tab = line->length ? memchr(line->data, '\t', line->length) : NULL;
-	struct cairn_bytes field = {line->data, tab ? (size_t)(tab - line->data) : line->length};
-	*line = cairn_bytes_skip(*line, tab ? field.length + 1 : field.length);
-	return field;
-}
-
 static uint32_t take_count(struct cairn_bytes *line)
 {
-	struct cairn_bytes field = take_field(line);
+	struct cairn_bytes field = cairn_text_field(line, '\t');
 	uint64_t value = 0;
 	return cairn_text_decimal(&field, &value) && value < UINT32_MAX ? (uint32_t)value : 0;
 }
@@ -389,8 +380,8 @@ static void set_names(struct cairn_profile *profile, uint32_t location, struct c
 	size_t count = 0;
 	while (count < most && cairn_text_line(&names, &line, NULL)) {
 		struct cairn_function function = {0};
-		function.name = function.system_name = cairn_strings_add(&profile->strings, take_field(&line));
-		function.file = cairn_strings_add(&profile->strings, take_field(&line));
+		function.name = function.system_name = cairn_strings_add(&profile->strings, cairn_text_field(&line, '\t'));
+		function.file = cairn_strings_add(&profile->strings, cairn_text_field(&line, '\t'));
 		frames[count].line = take_count(&line);
 		frames[count].column = 0;
 		function.start_line = take_count(&line);

@@ -101,16 +101,14 @@ static void read_name(struct cairn_bytes name, struct labels *labels)
 	if (rest.length > 0 && rest.data[rest.length - 1] == '}')
 		rest.length--;
 	while (rest.length > 0) {
-		const char *comma = memchr(rest.data, ',', rest.length);
-		struct cairn_bytes part = {rest.data, comma ? (size_t)(comma - rest.data) : rest.length};
-		const char *equals = part.length ? memchr(part.data, '=', part.length) : NULL;
-		rest = cairn_bytes_skip(rest, comma ? part.length + 1 : part.length);
-		if (!equals)
+		struct cairn_bytes value = cairn_text_field(&rest, ',');
+		if (!cairn_bytes_contain(value, "="))
 			continue;
-		struct cairn_bytes value = cairn_text_trim(cairn_bytes_skip(part, (size_t)(equals - part.data) + 1));
+		struct cairn_bytes key = cairn_text_field(&value, '=');
+		value = cairn_text_trim(value);
 		if (value.length >= 2 && value.data[0] == '"' && value.data[value.length - 1] == '"')
 			value = (struct cairn_bytes){value.data + 1, value.length - 2};
-		add_label(labels, cairn_text_trim((struct cairn_bytes){part.data, (size_t)(equals - part.data)}), value);
+		add_label(labels, cairn_text_trim(key), value);
 	}
 }
 

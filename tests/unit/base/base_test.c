@@ -238,6 +238,14 @@ static void test_text(void)
 	is_int(line.length, 0, "an empty line");
 	cairn_text_line(&rest, &line, &complete);
 	ok(line.length == 4 && !complete && !cairn_text_line(&rest, &line, NULL), "a last line without end");
+	rest = cairn_bytes_of("one \t two");
+	ok(cairn_bytes_equal(cairn_text_word(&rest), cairn_bytes_of("one")) &&
+		   cairn_bytes_equal(cairn_text_word(&rest), cairn_bytes_of("two")) && cairn_text_word(&rest).length == 0,
+	   "words, and none at the end");
+	rest = cairn_bytes_of("a,,b");
+	ok(cairn_bytes_equal(cairn_text_field(&rest, ','), cairn_bytes_of("a")) && cairn_text_field(&rest, ',').length == 0 &&
+		   rest.length == 1 && cairn_bytes_equal(cairn_text_field(&rest, ','), cairn_bytes_of("b")) && rest.length == 0,
+	   "fields, of which one is empty");
 	uint64_t value;
 	rest = cairn_bytes_of("18446744073709551615:");
 	ok(cairn_text_decimal(&rest, &value) && value == UINT64_MAX && rest.length == 1, "the largest number");

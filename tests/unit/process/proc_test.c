@@ -16,7 +16,8 @@ static bool parse_stat(const char *text, struct cairn_proc_stat *stat)
 static void test_stat(void)
 {
 	struct cairn_proc_stat stat;
-	ok(parse_stat("7 (a) b) Z 3 1 1 0 -1 4 10 11 12 13 14 15 16 17 20 0 5 0 99 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 "
+	ok(parse_stat("7 (a) b) Z 3 1 1 0 -1 4 10 11 12 13 14 15 16 17 20 0 5 0 99 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 "
+		      "36 37 "
 		      "38 39 40 41 42 43 44 45 46 2304\n",
 		      &stat),
 	   "a whole line, of a process whose name has a bracket and a blank");
@@ -79,8 +80,9 @@ static void test_lines(void)
 {
 	char value[16], path[CAIRN_PROC_PATH];
 	uint64_t number;
-	const char *text = "Name:\tState: x\nState:\tS (sleeping) \nUid:\t7\t8\nVmRSS:\t    12 kB\nSigBlk:\tfff0000000000001\nEmpty:\nLong:\t"
-			   "0123456789abcdefghijkl\nNSpid:\t4242\t17\t3\nlast 1";
+	const char *text =
+		"Name:\tState: x\nState:\tS (sleeping) \nUid:\t7\t8\nVmRSS:\t    12 kB\nSigBlk:\tfff0000000000001\nEmpty:\nLong:\t"
+		"0123456789abcdefghijkl\nNSpid:\t4242\t17\t3\nlast 1";
 	const char *file = file_with(text, strlen(text));
 	ok(cairn_proc_line(file, "State:", value, sizeof value), "a line begins with its key");
 	is_text(value, "S (sleeping)", "without blanks around its value");
@@ -140,8 +142,16 @@ static void test_maps(void)
 	   "shared memory without a name");
 	ok(parse_map("7f00-7f10 rw-p 00000000 00:00 0          [heap]", &map) && cairn_bytes_equal(map.path, cairn_bytes_of("[heap]")),
 	   "a name in brackets");
-	const char *const others[] = {"", "7f00", "7f00-7f10", "7f10-7f00 r-xp 0 fd:01 1 /a", "7f00-7f00 r-xp 0 fd:01 1 /a", "7f00-7f10: /a",
-				      "7f00-7f10 r- 0 fd:01 1 /a", "7f00-7f10 r-xp", "Rss:  4 kB", "VmFlags: rd mr"};
+	const char *const others[] = {"",
+				      "7f00",
+				      "7f00-7f10",
+				      "7f10-7f00 r-xp 0 fd:01 1 /a",
+				      "7f00-7f00 r-xp 0 fd:01 1 /a",
+				      "7f00-7f10: /a",
+				      "7f00-7f10 r- 0 fd:01 1 /a",
+				      "7f00-7f10 r-xp",
+				      "Rss:  4 kB",
+				      "VmFlags: rd mr"};
 	int taken = 0;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		taken += parse_map(others[i], &map);
