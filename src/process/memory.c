@@ -99,13 +99,13 @@ static void see_mount(struct place places[2], struct cairn_bytes line)
 {
 	struct cairn_bytes words[5];
 	for (int i = 0; i < 5; i++)
-		words[i] = cairn_text_word(&line);
+		words[i] = cairn_text_field(&line, ' ');
 	const char *dash = line.length ? memmem(line.data, line.length, " - cgroup", 9) : NULL;
 	if (!dash)
 		return;
 	line = cairn_bytes_skip(line, (size_t)(dash - line.data) + 3);
-	struct cairn_bytes type = cairn_text_word(&line);
-	cairn_text_word(&line);
+	struct cairn_bytes type = cairn_text_field(&line, ' ');
+	cairn_text_field(&line, ' '); /* the source, which may be empty */
 	struct place *place = &places[cairn_bytes_equal(type, cairn_bytes_of("cgroup2"))];
 	if (place->mount[0] || (place == places && !has_word(line, "memory")))
 		return;

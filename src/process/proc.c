@@ -62,7 +62,8 @@ bool cairn_proc_stat_parse(struct cairn_bytes text, struct cairn_proc_stat *stat
 bool cairn_proc_stat_read(int pid, struct cairn_proc_stat *stat)
 {
 	char path[CAIRN_PROC_PATH], room[1024];
-	return cairn_proc_stat_parse(cairn_peek(cairn_proc_path(path, pid, "stat"), room, sizeof room), stat);
+	*stat = (struct cairn_proc_stat){0};
+	return pid > 0 && cairn_proc_stat_parse(cairn_peek(cairn_proc_path(path, pid, "stat"), room, sizeof room), stat);
 }
 
 char cairn_proc_state(int pid)
@@ -112,7 +113,7 @@ static bool take_byte(struct search *search, char byte)
 		return found;
 	}
 	if (found) {
-		bool leading_blank = search->length == 0 && (byte == ' ' || byte == '\t');
+		bool leading_blank = search->key[0] && search->length == 0 && (byte == ' ' || byte == '\t');
 		if (!leading_blank && search->length + 1 < search->size)
 			search->out[search->length++] = byte;
 	} else if (!search->differs) {
@@ -137,7 +138,7 @@ bool cairn_proc_line(const char *path, const char *key, char *out, size_t size)
 	} while (length > 0 && !found);
 	if (descriptor >= 0)
 		close(descriptor);
-	while (found && search.length > 0 && (out[search.length - 1] == ' ' || out[search.length - 1] == '\t'))
+	while (found && key[0] && search.length > 0 && (out[search.length - 1] == ' ' || out[search.length - 1] == '\t'))
 		search.length--;
 	out[found ? search.length : 0] = 0;
 	return found;

@@ -1,7 +1,7 @@
 /* proc.h - the files in /proc about one process: the only parsers of stat, statm and status, and of a line of maps.
  *
- * Nothing here allocates. PID 0 stands for the calling process, which is seen through the calling thread: /proc/self is empty once the
- * first thread has ended.
+ * Nothing here allocates. PID 0 stands for the calling process, which is seen through the calling thread: in /proc/self, only the folder
+ * task has anything once the first thread has ended.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROCESS_PROC_H
 #define CAIRN_PROCESS_PROC_H
@@ -23,7 +23,7 @@ struct cairn_proc_stat {
 	uint64_t exit_status;  /* of a zombie, as wait() returns it; 0 for users who may not trace the process */
 };
 
-/* Reads /proc/PID/stat. Returns false, with zeroes, if there is no such process. */
+/* Reads /proc/PID/stat. Returns false, with zeroes, if there is no such process, also for 0: a thread has another start. */
 bool cairn_proc_stat_read(int pid, struct cairn_proc_stat *stat);
 
 /* The same from the file's text. */
@@ -45,8 +45,8 @@ bool cairn_proc_statm_read(int pid, struct cairn_proc_statm *statm);
 bool cairn_proc_statm_parse(struct cairn_bytes text, struct cairn_proc_statm *statm);
 
 /* Copies what follows KEY ("State:") in the first line of PATH, a file such as status, that begins with it, without the blanks around it,
- * to OUT, which holds SIZE bytes; what does not fit is cut. Lines may have any length, as that of a user's groups. Returns false, with an
- * empty text, if there is no such line with its line end, or the file cannot be read. */
+ * to OUT, which holds SIZE bytes; what does not fit is cut. Without a key, copies the first line as it is. Lines may have any length, as
+ * that of a user's groups. Returns false, with an empty text, if there is no such line with its line end, or the file cannot be read. */
 bool cairn_proc_line(const char *path, const char *key, char *out, size_t size);
 
 /* The first number in such a line: decimal, in kilobytes and converted to bytes, or hexadecimal, as masks of signals are. */

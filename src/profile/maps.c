@@ -11,17 +11,19 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Memory without a file that the kernel gives a name. */
-static bool is_anonymous(struct cairn_bytes path)
+/* Memory without a file to which the kernel gives a name gets an empty path. */
+static void forget_anonymous(struct cairn_proc_map *range)
 {
-	return cairn_bytes_start_with(path, "//anon") || cairn_bytes_start_with(path, "/anon_hugepage") ||
-	       cairn_bytes_start_with(path, "[anon");
+	if (cairn_bytes_start_with(range->path, "//anon") || cairn_bytes_start_with(range->path, "/anon_hugepage") ||
+	    cairn_bytes_start_with(range->path, "[anon"))
+		range->path.length = 0;
 }
 
 static void set_path(struct cairn_proc_map *range, struct cairn_bytes path)
 {
 	range->path = cairn_text_trim(path);
 	range->deleted = cairn_path_take_deleted(&range->path);
+	forget_anonymous(range);
 }
 
 /* FreeBSD: start end resident private object access refs shadows flags copy need type path uid. */
@@ -31,7 +33,8 @@ static bool parse_freebsd(struct cairn_bytes line, struct cairn_proc_map *range)
 	size_t count = 0;
 	while (count < 13 && line.length > 0)
 		word[count++] = cairn_text_word(&line);
-	if (count < 13 || word[5].length < 3 || !cairn_text_hex(&word[0], &range->start) || !cairn_text_hex(&word[1], &range->limit))
+	if (count < 13 || word[5].length < 3 || !cairn_text_hex(&word[0], &range->start) || !cairn_text_hex(&word[1], &range->limit) ||
+	    word[0].length > 0 || word[1].length > 0)
 		return false;
 	range->executable = word[5].data[2] == 'x';
 	set_path(range, word[12]);
@@ -53,8 +56,7 @@ static bool parse_line(struct cairn_bytes line, struct cairn_proc_map *range)
 {
 	line = cairn_text_trim(line);
 	if (cairn_proc_map_parse(line, range)) {
-		if (is_anonymous(range->path))
-			range->path.length = 0;
+		forget_anonymous(range);
 		return true;
 	}
 	*range = (struct cairn_proc_map){.path = {"", 0}};

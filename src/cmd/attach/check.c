@@ -38,9 +38,9 @@ static bool check_state(int pid, bool filtered, struct cairn_error *error)
 		return cairn_fail(error, "no process %d", pid);
 	if (process != (uint64_t)pid)
 		return cairn_fail(error, "%d is a thread of process %llu", pid, (unsigned long long)process);
+	char state = cairn_proc_state(pid);
 	if (cairn_life_has_ended(pid))
 		return cairn_fail(error, "process %d has ended", pid);
-	char state = cairn_proc_state(pid);
 	if (state == 'Z')
 		return cairn_fail(error,
 				  "the first thread of process %d has ended; /proc shows nothing of a process without it, so nothing can "
@@ -89,7 +89,6 @@ static bool check_program(int pid, struct cairn_error *error)
 	return true;
 }
 
-/* Whether the kernel has marked it so: its environment is not trusted, and neither are we. */
 static int yama_scope(void)
 {
 	struct cairn_file file;

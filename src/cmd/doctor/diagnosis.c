@@ -333,37 +333,39 @@ static void read_conf(struct cairn_diagnosis *diagnosis)
 		cairn_malloc_conf_add(&diagnosis->conf, value);
 }
 
-/* What stands after "NAME:"; empty if there is no such line. */
-static struct cairn_bytes status_value(struct cairn_bytes status, const char *name)
+/* Takes the first of the numbers in TEXT off it. */
+static bool take_number(struct cairn_bytes *text, uint64_t *number)
 {
-	struct cairn_bytes line;
-	while (cairn_text_line(&status, &line, NULL))
-		if (cairn_text_take(&line, name) && cairn_text_take(&line, ":"))
-			return cairn_text_trim(line);
-	return (struct cairn_bytes){"", 0};
-}
-
-/* Takes the first of the numbers in VALUE off it. */
-static bool take_number(struct cairn_bytes *value, uint64_t *number)
-{
-	bool found = cairn_text_decimal(value, number);
-	*value = cairn_text_trim(*value);
-	return found;
+	struct cairn_bytes word = cairn_text_word(text);
+	return cairn_text_decimal(&word, number);
 }
 
 /* The ids of a line are the real one, the effective one and others. */
-static uint32_t effective_id(struct cairn_bytes status, const char *name)
+static uint32_t effective_id(const char *status, const char *key)
 {
-	struct cairn_bytes ids = status_value(status, name);
+	char room[64];
 	uint64_t id = 0;
+	cairn_proc_line(status, key, room, sizeof room);
+	struct cairn_bytes ids = cairn_bytes_of(room);
 	for (int i = 0; i < 2; i++)
 		take_number(&ids, &id);
 	return (uint32_t)id;
 }
 
+/* A user may have 65,536 groups. */
+static const char *read_groups(struct cairn_diagnosis *diagnosis, const char *status)
+{
+	enum { size = 1 << 20 };
+	char *room = cairn_array_new(size, 1);
+	cairn_proc_line(status, "Groups:", room, size);
+	const char *groups = cairn_arena_text(&diagnosis->arena, cairn_bytes_of(room));
+	free(room);
+	return groups;
+}
+
 bool cairn_diagnosis_has_group(const struct cairn_diagnosis *diagnosis, gid_t group)
 {
-	struct cairn_bytes ids = status_value(diagnosis->status, "Groups");
+	struct cairn_bytes ids = cairn_bytes_of(diagnosis->groups ? diagnosis->groups : "");
 	bool has = diagnosis->group == group;
 	for (uint64_t id; !has && take_number(&ids, &id);)
 		has = id == group;
@@ -372,20 +374,19 @@ bool cairn_diagnosis_has_group(const struct cairn_diagnosis *diagnosis, gid_t gr
 
 static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *error)
 {
-	struct stat status;
-	const char *folder = cairn_arena_format(&diagnosis->arena, "/proc/%d", diagnosis->pid);
-	if (stat(folder, &status) != 0)
+	struct stat folder;
+	char status[CAIRN_PROC_PATH];
+	if (stat(cairn_proc_path(status, diagnosis->pid, ""), &folder) != 0)
 		return cairn_fail(error, "no process %d", diagnosis->pid);
 	diagnosis->root = cairn_arena_format(&diagnosis->arena, "/proc/%d/root", diagnosis->pid);
 	diagnosis->folder = read_link(diagnosis, cairn_arena_format(&diagnosis->arena, "/proc/%d/cwd", diagnosis->pid));
-	diagnosis->status = read_proc(diagnosis, "status", NULL);
-	struct cairn_bytes state = status_value(diagnosis->status, "State"), resident = status_value(diagnosis->status, "VmRSS");
-	uint64_t kilobytes = 0;
-	take_number(&resident, &kilobytes);
-	diagnosis->state = state.length ? state.data[0] : 0;
-	diagnosis->user = effective_id(diagnosis->status, "Uid");
-	diagnosis->group = effective_id(diagnosis->status, "Gid");
-	diagnosis->resident = kilobytes << 10;
+	cairn_proc_path(status, diagnosis->pid, "status");
+	diagnosis->state = cairn_proc_state(diagnosis->pid);
+	diagnosis->user = effective_id(status, "Uid:");
+	diagnosis->group = effective_id(status, "Gid:");
+	diagnosis->groups = read_groups(diagnosis, status);
+	if (!cairn_proc_kilobytes(status, "VmRSS:", &diagnosis->resident))
+		diagnosis->resident = 0;
 	diagnosis->limits = read_proc(diagnosis, "limits", NULL);
 	diagnosis->environment = read_proc(diagnosis, "environ", &diagnosis->has_environment);
 	diagnosis->is_secure = cairn_proc_is_secure(diagnosis->pid);

@@ -46,7 +46,8 @@ struct cairn_diagnosis {
 	char state; /* its letter as in proc(5) */
 	uid_t user; /* effective, as is the group */
 	gid_t group;
-	struct cairn_bytes status, environment, limits; /* of /proc; empty when they cannot be read */
+	struct cairn_bytes environment, limits; /* of /proc; empty when they cannot be read */
+	const char *groups; /* the numbers of its other groups */
 	bool has_environment, has_maps;
 	bool is_secure; /* started with the privileges of another user (set-user-ID): the environment is not trusted */
 	const char *root; /* before its paths: "/proc/PID/root" */

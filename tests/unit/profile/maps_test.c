@@ -89,6 +89,8 @@ static void test_others(void)
 	is_text(place(0x100000010, &offset), "/usr/local/bin/mac", "macOS");
 	read_maps("0x400000 0x500000 10 0 0xffff r-x 1 0 0x0 COW NC vnode /bin/bsd NCH -1\n");
 	is_text(place(0x400010, &offset), "/bin/bsd", "FreeBSD");
+	read_maps("1000-2000: //anon\n0x3000-0x2000 5 10 0 0xffff r-x 1 0 0x0 COW NC vnode /bin/odd NCH -1\n");
+	is_int(profile.mapping_count, 0, "an image without a file, and a line that is neither Linux's nor FreeBSD's");
 	read_maps("1000-2000 r-xp 00000000 fd:01 1 /tmp/new\\012line\n");
 	is_text(path_of(0), "/tmp/new\nline", "a newline in a path");
 	read_maps("");
