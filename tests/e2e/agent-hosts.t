@@ -128,9 +128,11 @@ LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$agent redis-server --port $port
 wait_for 30 test -s "$scratch/redis.pid"
 redis=$(cat "$scratch/redis.pid")
 children+=($redis)
-wait_for 30 curl -sf "http://127.0.0.1:$agent/cairn/status"
+has_port() { [ "$(field "http://127.0.0.1:$agent" pid)" = "$redis" ]; }
+wait_for 30 has_port
+ok $? "redis-server --daemonize yes: the port goes over to the daemon"
 load $port
-is "$(field "http://127.0.0.1:$agent" pid)" "$redis" "redis-server --daemonize yes: the port goes over to the daemon"
+is "$(field "http://127.0.0.1:$agent" pid)" "$redis" "which keeps it"
 has_samples "http://127.0.0.1:$agent" "and it is sampled"
 redis-cli -p $port bgsave >/dev/null
 wait_for 30 test -s "$scratch/dump.rdb"

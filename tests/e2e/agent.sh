@@ -42,12 +42,14 @@ has_agent() { curl -s -o /dev/null --max-time 20 --unix-socket "$sockets/$1.sock
 # load PORT: something to sample
 load() { wait_for 10 redis-cli -p "$1" ping; timeout 300 redis-benchmark -p "$1" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
 
-# field URL KEY...: a member of the status
+# field URL KEY...: a member of the status; if what came is none, its beginning is shown, or why nothing came
 field() {
 	local url=$1
 	shift
-	curl -s --max-time 20 "$url/cairn/status" | python3 -c 'import json, sys
-value = json.load(sys.stdin)
+	curl -sSi --max-time 20 "$url/cairn/status" 2>&1 | python3 -c 'import json, sys
+came = sys.stdin.read()
+try: value = json.loads(came.partition("\r\n\r\n")[2])
+except ValueError: sys.exit("no status: " + came[:500])
 for key in sys.argv[1:]: value = value[key]
 print("" if value is None else str(value).lower() if isinstance(value, bool) else value)' "$@"
 }
