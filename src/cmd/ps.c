@@ -8,10 +8,10 @@
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "process/proc.h"
+#include "process/proc_list.h"
 #include "process/tree.h"
 #include "protocol/listen.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -63,11 +63,13 @@ static void read_command(int pid, char *out, size_t size)
 	out[length] = 0;
 }
 
-static void add_process(struct rows *rows, const char *name)
+static void add_process(struct rows *rows, int pid)
 {
+	char name[16];
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
+	snprintf(name, sizeof name, "%d", pid);
 	if (!cairn_target_find(&target, name, NULL, &error)) {
 		rows->forbidden += target.forbidden;
 		return;
@@ -227,13 +229,11 @@ static int run(const void *values, int count, char **operands)
 	(void)operands;
 	if (count > 0)
 		return cairn_say_usage("'cairn ps' takes no operands");
-	DIR *processes = opendir("/proc");
-	if (!processes)
+	struct cairn_proc_list list;
+	if (!cairn_proc_list_processes(&list))
 		return cairn_say_error("cannot find processes: /proc cannot be read");
-	for (struct dirent *entry; (entry = readdir(processes));)
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			add_process(&rows, entry->d_name);
-	closedir(processes);
+	for (int pid; (pid = cairn_proc_list_next(&list));)
+		add_process(&rows, pid);
 	if (rows.count > 0)
 		qsort(rows.items, rows.count, sizeof *rows.items, by_pid);
 	if (options->tree)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/target.h"
 #include "process/life.h"
+#include "process/proc_list.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -72,13 +73,13 @@ static bool add_unit(struct candidates *candidates, const char *name)
 
 /* Whether process PID runs a program of that name: as it was started, or the file it runs. The kernel's short name can be set by a thread
  * and is truncated to 15 letters, so it counts only if it is the whole NAME. */
-static bool has_name(const char *pid, const char *name)
+static bool has_name(int pid, const char *name)
 {
 	char path[path_size], text[path_size];
 	static const char *const files[] = {"cmdline", "comm"};
 	for (int i = 0; i < 3; i++) {
 		ssize_t length = 0;
-		snprintf(path, sizeof path, "/proc/%.20s/%s", pid, i < 2 ? files[i] : "exe");
+		snprintf(path, sizeof path, "/proc/%d/%s", pid, i < 2 ? files[i] : "exe");
 		if (i == 2) {
 			length = readlink(path, text, sizeof text - 1);
 		} else {
@@ -97,12 +98,11 @@ static bool has_name(const char *pid, const char *name)
 
 static void add_programs(struct candidates *candidates, const char *name)
 {
-	DIR *processes = opendir("/proc");
-	for (struct dirent *entry; processes && (entry = readdir(processes));)
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && has_name(entry->d_name, name))
-			add(candidates, atoi(entry->d_name));
-	if (processes)
-		closedir(processes);
+	struct cairn_proc_list list;
+	cairn_proc_list_processes(&list);
+	for (int pid; (pid = cairn_proc_list_next(&list));)
+		if (has_name(pid, name))
+			add(candidates, pid);
 }
 
 int cairn_service_process(const char *name, bool any, struct cairn_error *problem)

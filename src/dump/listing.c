@@ -3,6 +3,7 @@
 #include "dump/listing.h"
 
 #include "base/descriptor.h"
+#include "base/entries.h"
 #include "base/hash.h"
 #include "base/pages.h"
 #include "base/sort.h"
@@ -13,28 +14,21 @@
 #include "process/clock.h"
 #include "process/memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { dumps_maximum = 1 << 16, index_maximum = 32 << 20, ended_processes_kept = 8 };
 static const int64_t uptime_most_ns = (int64_t)1 << 60; /* some 36 years */
 
-/* Calls getdents64 directly, because opendir would allocate. */
 void cairn_listing_visit(int descriptor, void (*see)(void *context, const char *name), void *context)
 {
-	_Alignas(struct dirent64) char entries[4096];
-	lseek(descriptor, 0, SEEK_SET);
-	for (long length; (length = syscall(SYS_getdents64, descriptor, entries, sizeof entries)) > 0;)
-		for (long at = 0; at < length;) {
-			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-			see(context, entry->d_name);
-			at += entry->d_reclen;
-		}
+	struct cairn_entries entries;
+	cairn_entries_start(&entries, descriptor);
+	for (const struct dirent64 *entry; (entry = cairn_entries_next(&entries));)
+		see(context, entry->d_name);
 }
 
 /* Dumps by name while a folder is read: an open-addressing table of indices plus one. */

@@ -1,13 +1,10 @@
-/* tasks.h - the threads of this process, from /proc, without allocating.
+/* tasks.h - what /proc says about a thread of this process, without allocating.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROCESS_TASKS_H
 #define CAIRN_PROCESS_TASKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* Calls SEE with the ID of each thread. Returns false if /proc cannot be read. */
-bool cairn_tasks_visit(void (*see)(void *context, int tid), void *context);
 
 /* The name of a thread, as prctl and pthread_setname_np set it; OUT is unchanged if the thread has ended. */
 void cairn_task_name(int tid, char *out, size_t size);

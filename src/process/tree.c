@@ -3,14 +3,10 @@
 #include "process/tree.h"
 
 #include "base/pages.h"
-#include "base/text.h"
 #include "process/proc.h"
+#include "process/proc_list.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 int cairn_tree_parent(int pid)
 {
@@ -36,19 +32,10 @@ struct pair {
 /* Those of all processes, without their parents. */
 static void read_numbers(struct cairn_buffer *out)
 {
-	_Alignas(struct dirent64) char entries[4096];
-	int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (long length; folder >= 0 && (length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)
-		for (long at = 0; at < length;) {
-			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-			struct cairn_bytes name = cairn_bytes_of(entry->d_name);
-			uint64_t pid;
-			if (cairn_text_decimal(&name, &pid) && name.length == 0)
-				cairn_buffer_append(out, &(struct pair){.pid = (int)pid}, sizeof(struct pair));
-			at += entry->d_reclen;
-		}
-	if (folder >= 0)
-		close(folder);
+	struct cairn_proc_list list;
+	cairn_proc_list_processes(&list);
+	for (int pid; (pid = cairn_proc_list_next(&list));)
+		cairn_buffer_append(out, &(struct pair){.pid = pid}, sizeof(struct pair));
 }
 
 static struct pair *pairs_of(const struct cairn_buffer *buffer, size_t *count)

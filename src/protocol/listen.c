@@ -3,11 +3,11 @@
 #include "protocol/listen.h"
 
 #include "base/descriptor.h"
+#include "base/entries.h"
 #include "base/text.h"
 #include "base/time.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -17,7 +17,6 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,18 +93,16 @@ static bool answers(const char *path)
  * yet looks the same, so the folder is locked while an agent does that, and not swept. */
 static void sweep(const char *path_of_folder, int folder)
 {
-	_Alignas(struct dirent64) char entries[2048];
+	struct cairn_entries entries;
 	if (flock(folder, LOCK_EX | LOCK_NB) != 0)
 		return;
-	for (long length; (length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)
-		for (long at = 0; at < length;) {
-			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-			char path[108 + 256];
-			snprintf(path, sizeof path, "%s/%s", path_of_folder, entry->d_name);
-			if (entry->d_type == DT_SOCK && strlen(path) < 108 && !answers(path))
-				unlinkat(folder, entry->d_name, 0);
-			at += entry->d_reclen;
-		}
+	cairn_entries_start(&entries, folder);
+	for (const struct dirent64 *entry; (entry = cairn_entries_next(&entries));) {
+		char path[108 + 256];
+		snprintf(path, sizeof path, "%s/%s", path_of_folder, entry->d_name);
+		if (entry->d_type == DT_SOCK && strlen(path) < 108 && !answers(path))
+			unlinkat(folder, entry->d_name, 0);
+	}
 }
 
 void cairn_listen_tidy(const char *runtime)

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "process/life.h"
 #include "process/proc.h"
+#include "process/proc_list.h"
 #include "profile/maps.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -103,15 +103,15 @@ int cairn_live_inner_pid(int pid)
 bool cairn_live_runs(const struct cairn_life *life)
 {
 	struct cairn_life other;
+	struct cairn_proc_list list;
 	bool runs = false;
-	DIR *processes = life->ticks && life->boot == cairn_life_boot() ? opendir("/proc") : NULL;
-	for (const struct dirent *entry; processes && !runs && (entry = readdir(processes));) {
-		int pid = atoi(entry->d_name);
-		runs = pid > 0 && cairn_life_of(pid, &other) && other.ticks == life->ticks && cairn_live_inner_pid(pid) == life->pid &&
+	if (!life->ticks || life->boot != cairn_life_boot())
+		return false;
+	cairn_proc_list_processes(&list);
+	for (int pid; !runs && (pid = cairn_proc_list_next(&list));)
+		runs = cairn_life_of(pid, &other) && other.ticks == life->ticks && cairn_live_inner_pid(pid) == life->pid &&
 		       !cairn_life_has_ended(pid);
-	}
-	if (processes)
-		closedir(processes);
+	cairn_proc_list_close(&list);
 	return runs;
 }
 

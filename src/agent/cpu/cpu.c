@@ -10,6 +10,7 @@
 #include "dump/trailer_write.h"
 #include "process/clock.h"
 #include "process/facts.h"
+#include "process/proc_list.h"
 #include "process/tasks.h"
 
 #include <errno.h>
@@ -230,9 +231,8 @@ static struct thread *find_known(struct cairn_cpu *cpu, int tid)
 	return NULL;
 }
 
-static void see_task(void *context, int tid)
+static void see_task(struct cairn_cpu *cpu, int tid)
 {
-	struct cairn_cpu *cpu = context;
 	struct thread *known = find_known(cpu, tid);
 	if (known)
 		known->scan = cpu->scan;
@@ -274,7 +274,11 @@ static void scan_threads(struct cairn_cpu *cpu)
 {
 	cpu->scan++;
 	cpu->missed = cpu->closed = 0;
-	if (cairn_tasks_visit(see_task, cpu))
+	struct cairn_proc_list list;
+	bool listed = cairn_proc_list_threads(&list, 0);
+	for (int tid; (tid = cairn_proc_list_next(&list));)
+		see_task(cpu, tid);
+	if (listed)
 		forget_ended(cpu);
 	if (cpu->missed > cpu->unwatched)
 		cpu->unwatched = cpu->missed;

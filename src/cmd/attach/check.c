@@ -7,9 +7,9 @@
 #include "cmd/target.h"
 #include "process/life.h"
 #include "process/proc.h"
+#include "process/proc_list.h"
 #include "process/tree.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -159,17 +159,15 @@ static int count_filters(int pid, bool of_agent)
 {
 	char path[CAIRN_PROC_PATH];
 	int most = -1;
-	DIR *folder = opendir(cairn_proc_path(path, pid, "task"));
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		int tid = atoi(entry->d_name);
+	struct cairn_proc_list list;
+	cairn_proc_list_threads(&list, pid);
+	for (int tid; (tid = cairn_proc_list_next(&list));) {
 		uint64_t filters;
-		if (tid <= 0 || (of_agent && !is_agent_thread(pid, tid)) ||
+		if ((of_agent && !is_agent_thread(pid, tid)) ||
 		    !cairn_proc_number(cairn_proc_task_path(path, pid, tid, "status"), "Seccomp_filters:", &filters))
 			continue;
 		most = (int)filters > most ? (int)filters : most;
 	}
-	if (folder)
-		closedir(folder);
 	return most;
 }
 

@@ -6,8 +6,8 @@
 #include "cmd/attach/priority.h"
 #include "process/clock.h"
 #include "process/proc.h"
+#include "process/proc_list.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -226,12 +226,13 @@ static size_t list_threads(int pid, bool filtered, struct candidate *threads, si
 	char path[CAIRN_PROC_PATH];
 	size_t count = 0;
 	*all = 0;
-	DIR *folder = opendir(cairn_proc_path(path, pid, "task"));
-	for (struct dirent *entry; folder && (entry = readdir(folder)) && count < most;) {
+	struct cairn_proc_list list;
+	cairn_proc_list_threads(&list, pid);
+	for (int tid; count < most && (tid = cairn_proc_list_next(&list));) {
 		char state[32];
 		struct candidate *thread = &threads[count];
-		int tid = thread->tid = atoi(entry->d_name);
-		if (tid <= 0 || !cairn_proc_line(cairn_proc_task_path(path, pid, tid, "status"), "State:", state, sizeof state) ||
+		thread->tid = tid;
+		if (!cairn_proc_line(cairn_proc_task_path(path, pid, tid, "status"), "State:", state, sizeof state) ||
 		    strchr("ZX", state[0]))
 			continue;
 		++*all;
@@ -242,8 +243,7 @@ static size_t list_threads(int pid, bool filtered, struct candidate *threads, si
 		thread->rank = cairn_plain_rank(&thread->call);
 		count += thread->rank != CAIRN_PLAIN_NEVER;
 	}
-	if (folder)
-		closedir(folder);
+	cairn_proc_list_close(&list);
 	qsort(threads, count, sizeof *threads, by_rank);
 	return count;
 }
@@ -272,13 +272,11 @@ static bool is_there(int pid, uint64_t own)
 {
 	char path[CAIRN_PROC_PATH];
 	bool found = false;
-	DIR *folder = opendir(cairn_proc_path(path, pid, "task"));
-	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
-		int tid = atoi(entry->d_name);
-		found = tid > 0 && (uint64_t)cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status")) == own;
-	}
-	if (folder)
-		closedir(folder);
+	struct cairn_proc_list list;
+	cairn_proc_list_threads(&list, pid);
+	for (int tid; !found && (tid = cairn_proc_list_next(&list));)
+		found = (uint64_t)cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status")) == own;
+	cairn_proc_list_close(&list);
 	return found;
 }
 

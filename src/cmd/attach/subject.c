@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "cmd/attach/priority.h"
 #include "process/proc.h"
+#include "process/proc_list.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,17 +30,13 @@ enum cairn_subject_seccomp cairn_subject_thread_seccomp(int pid, int tid)
 
 enum cairn_subject_seccomp cairn_subject_seccomp(int pid)
 {
-	char path[64];
 	enum cairn_subject_seccomp strictest = CAIRN_SECCOMP_NONE;
-	snprintf(path, sizeof path, "/proc/%d/task", pid);
-	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		int tid = atoi(entry->d_name);
-		enum cairn_subject_seccomp mode = tid > 0 ? cairn_subject_thread_seccomp(pid, tid) : CAIRN_SECCOMP_NONE;
+	struct cairn_proc_list list;
+	cairn_proc_list_threads(&list, pid);
+	for (int tid; (tid = cairn_proc_list_next(&list));) {
+		enum cairn_subject_seccomp mode = cairn_subject_thread_seccomp(pid, tid);
 		strictest = mode > strictest ? mode : strictest;
 	}
-	if (folder)
-		closedir(folder);
 	return strictest;
 }
 

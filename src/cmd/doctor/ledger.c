@@ -6,9 +6,9 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/rss/account.h"
 #include "cmd/series.h"
+#include "process/proc_list.h"
 #include "series/words.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,14 +42,12 @@ static int find_keeper(int pid, const struct stat *ledger)
 {
 	int keeper = 0;
 	struct stat found;
-	DIR *folder = opendir("/proc");
-	for (const struct dirent *entry; folder && !keeper && (entry = readdir(folder));) {
-		int other = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
-		if (other > 0 && other != pid && find_descriptor(other, ledger, &found))
+	struct cairn_proc_list list;
+	cairn_proc_list_processes(&list);
+	for (int other; !keeper && (other = cairn_proc_list_next(&list));)
+		if (other != pid && find_descriptor(other, ledger, &found))
 			keeper = other;
-	}
-	if (folder)
-		closedir(folder);
+	cairn_proc_list_close(&list);
 	return keeper;
 }
 
