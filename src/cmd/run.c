@@ -146,7 +146,7 @@ static void set_preload(const char *path, const struct cairn_program *program, b
 		cairn_note("libcairn.so is not beside the command, so the service has no agent and leaves no profile");
 }
 
-/* A service that is started with prof_active:false waits until it is told to sample. */
+/* A service that is started with prof_active:false does not sample until somebody activates profiling. */
 static void follow_malloc_conf(struct options *options, const struct cairn_malloc_conf *conf)
 {
 	if (!options->active && !cairn_malloc_conf_true(conf, "prof_active", true))

@@ -14,7 +14,7 @@
 
 enum { maps_most = 16 << 20, payload_most = 64 << 10, tries = 8, version_least = 1, version_most = 2 };
 
-static const int64_t fresh_ns = INT64_C(5000000000);
+static const int64_t fresh_ns = 5 * CAIRN_SECOND_NS;
 
 struct header {
 	char signature[8];

@@ -36,7 +36,7 @@ enum { positions_most = 24 };
 enum { points_behind = 4, points_before = 2 };
 /* And in this share of the time: a few dumps in quick succession do not show what goes on. */
 static const double time_behind = 1 / 16.0;
-/* A step, or the end of growth, is seen if so many dumps after it show the new level. A step that fewer show may be the beginning of
+/* A step, or the end of growth, is seen if this many dumps after it show the new level. A step that fewer show may be the beginning of
  * growth. */
 enum { points_settled = 3 };
 /* The number of points from which on a change of rate is looked for: half of it is the fewest that give a useful rate. */
