@@ -199,10 +199,14 @@
 		return "#" + state;
 	}
 
+	/** Shows what the address says, which is drawn already if the picture itself has just changed the address. */
 	function readAddress() {
 		const state = new URLSearchParams(location.hash.slice(1));
-		zoomed = byPlace.get(state.get("zoom") ?? "") ?? whole;
-		term = state.get("search") ?? "";
+		const frame = byPlace.get(state.get("zoom") ?? "") ?? whole, text = state.get("search") ?? "";
+		if (frame === zoomed && text === term)
+			return;
+		zoomed = frame;
+		term = text;
 		drawZoom();
 		drawSearch();
 	}
@@ -213,6 +217,8 @@
 			return;
 		zoomed = frame;
 		location.hash = address();
+		drawZoom();
+		drawSearch();
 		if (focused?.group.classList.contains("hide"))
 			focus(zoomed);
 	}

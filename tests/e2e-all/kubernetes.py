@@ -1,9 +1,14 @@
-"""kubernetes.py FILE [SECRET...]: says what in FILE refers to something that is not in it; SECRETs are there already."""
+"""kubernetes.py FILE [SECRET...]: says what in FILE refers to something that is neither in it nor made by a command in its comments; SECRETs
+are there already."""
+import re
 import sys
 import yaml
 
-things = [d for d in yaml.safe_load_all(open(sys.argv[1])) if d]
+text = open(sys.argv[1]).read()
+things = [d for d in yaml.safe_load_all(text) if d]
 known = {(d["kind"], d["metadata"]["name"]): d for d in things}
+for name, key in re.findall(r"^# +kubectl create secret generic (\S+) --from-literal=(\w+)=", text, re.M):
+    known["Secret", name] = {"stringData": {key: "made by hand"}}
 secrets = set(sys.argv[2:])
 
 

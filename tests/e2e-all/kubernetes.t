@@ -16,6 +16,8 @@ validate "$scratch/wrong.yaml"
 is $? 1 'a wrong type is found'
 sed 's/claimName: cairn-store/claimName: other/' data/kubernetes/cairn.yaml >"$scratch/wrong.yaml"
 like "$(refer "$scratch/wrong.yaml")" '*other*' 'and a volume that is not there'
+sed '/kubectl create secret/s/token=/password=/' data/kubernetes/service-with-agent.yaml >"$scratch/wrong.yaml"
+like "$(refer "$scratch/wrong.yaml")" '*Secret cairn-agent has no token' 'and a secret that is made without what is read from it'
 
 helm=$scratch/venv/bin/helm
 export HELM_CACHE_HOME=$scratch/helm HELM_CONFIG_HOME=$scratch/helm HELM_DATA_HOME=$scratch/helm
