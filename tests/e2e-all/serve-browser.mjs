@@ -21,9 +21,12 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 async function shell(command) {
 	writeFileSync(folder + "/do.part", command + "\n");
 	writeFileSync(folder + "/do", readFileSync(folder + "/do.part"));
-	for (let i = 0; i < 600 && !existsSync(folder + "/done"); i++)
+	for (let i = 0; !existsSync(folder + "/done"); i++) {
+		if (i === 6000)
+			throw new Error(`the shell has not done it: ${command}`);
 		await sleep(100);
-	rmSync(folder + "/done", {force: true});
+	}
+	rmSync(folder + "/done");
 }
 /** A network between a page and its server, which can be cut (connections break) or go silent (nothing comes through, and nothing says so). */
 async function network(url) {
@@ -256,6 +259,8 @@ const faint = (page) => page.evaluate(() => {
 	await page.locator('#confirm button[value="no"]').click();
 	await sleep(300);
 	ok(posts.length === 0, "and is not done when it is not meant", posts);
+	/* After a pause, a few dumps must show that it still grows. */
+	ok(await until(page, () => /grows/.test(document.getElementById("verdict").textContent), null, 120000), "after the pause it is found to grow again", await text(page, "#verdict"));
 	const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save").click()]);
 	await download.saveAs(folder + "/saved.html");
 	const saved = await (await browser.newContext()).newPage();
