@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int tap_count, tap_failures;
 
@@ -50,6 +51,17 @@ __attribute__((unused, format(printf, 4, 5))) static bool tap_check(bool good, c
 	}
 	fflush(stdout);
 	return good;
+}
+
+/* fork(), or the end of the program: kill(-1, SIGKILL) would end every process. */
+__attribute__((unused)) static pid_t tap_fork(void)
+{
+	pid_t child = fork();
+	if (child < 0) {
+		printf("Bail out! cannot fork: %s\n", strerror(errno));
+		exit(1);
+	}
+	return child;
 }
 
 #define ok(condition, ...) tap_check((condition), __FILE__, __LINE__, __VA_ARGS__)

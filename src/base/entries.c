@@ -1,4 +1,4 @@
-/* entries.c - getdents64, which the C library has no safe function for.
+/* entries.c - getdents64 by its number: glibc has a function for it only since 2.30.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/entries.h"
 

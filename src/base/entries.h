@@ -11,11 +11,12 @@ struct cairn_entries {
 	_Alignas(struct dirent64) char room[4096];
 };
 
-/* Starts with the first name in FOLDER, which the caller has opened and closes. -1 has no names. */
+/* Starts with the first name in FOLDER, which the caller has opened and closes. If it is -1, there are no names. Two readers of one
+ * descriptor would share its position. */
 void cairn_entries_start(struct cairn_entries *entries, int folder);
 
-/* The next entry, hidden ones, "." and ".." included; it is valid until the next call, and its file may be removed. Returns NULL at the
- * end, or if the folder cannot be read. */
+/* The next entry, hidden ones, "." and ".." included; it is valid until the next call, and the caller may remove its file. Returns NULL at
+ * the end, or if the folder cannot be read. */
 const struct dirent64 *cairn_entries_next(struct cairn_entries *entries);
 
 #endif

@@ -1,5 +1,7 @@
 /* proc_list.h - the processes of this machine, or the threads of one of them, from /proc and without allocating.
  *
+ * Threads that end while they are listed can hide others: the kernel lists them in pieces and may lose its place.
+ *
  *	struct cairn_proc_list list;
  *	cairn_proc_list_threads(&list, pid);
  *	for (int tid; (tid = cairn_proc_list_next(&list));)
@@ -24,7 +26,7 @@ bool cairn_proc_list_threads(struct cairn_proc_list *list, int pid);
 /* The next ID. Returns 0 at the end, and closes the list. */
 int cairn_proc_list_next(struct cairn_proc_list *list);
 
-/* Closes a list before its end. Nothing happens to one that is closed. */
+/* Closes a list, which must be done if it is left before its end. Does nothing if the list is already closed. */
 void cairn_proc_list_close(struct cairn_proc_list *list);
 
 #endif

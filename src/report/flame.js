@@ -183,6 +183,14 @@
 		matched.textContent = term ? "Matched: " + (100 * sum / (zoomed.weight || 1)).toFixed(1) + "% in " + found.length + " frames" : "";
 	}
 
+	/** Draws zoom and search; the focus leaves a frame that is not shown any more. */
+	function draw() {
+		drawZoom();
+		drawSearch();
+		if (focused?.group.classList.contains("hide"))
+			focus(zoomed);
+	}
+
 	/** @param {Frame | null} frame */
 	function show(frame) {
 		details.textContent = frame ? (kind && kind + " ") + frame.title.split("\n").join(" \u00b7 ") : "";
@@ -207,8 +215,7 @@
 			return;
 		zoomed = frame;
 		term = text;
-		drawZoom();
-		drawSearch();
+		draw();
 	}
 
 	/** @param {Frame} frame */
@@ -216,11 +223,8 @@
 		if (frame === zoomed)
 			return;
 		zoomed = frame;
+		draw();
 		location.hash = address();
-		drawZoom();
-		drawSearch();
-		if (focused?.group.classList.contains("hide"))
-			focus(zoomed);
 	}
 
 	/** @param {string} text @param {boolean} remember */

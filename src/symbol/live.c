@@ -10,7 +10,6 @@
 #include "profile/maps.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -7,7 +7,7 @@ const [executablePath, folder] = process.argv.slice(2);
 let count = 0;
 const ok = (good, name, detail = "") => console.log(`${good ? "" : "not "}ok ${++count} - ${name}${good ? "" : "\n#   " + JSON.stringify(detail)}`);
 const is = (got, want, name) => ok(JSON.stringify(got) === JSON.stringify(want), name, {got, want});
-/** What a picture shows after an action follows its address, which the browser reports when it gets to it: waits until READ returns WANT. */
+/** Waits until READ returns WANT: after back and forward, the browser says that the address has changed when it gets to it. */
 const becomes = async (read, want, name) => {
 	const until = Date.now() + 20000;
 	let got = await read();
@@ -35,7 +35,7 @@ await page.goto(`file://${folder}/small.svg`);
 const whole = await width("all"), first = await width("beta"), drawn = await labels();
 ok(first < whole, "a frame is narrower than the whole", {first, whole});
 await frame("beta").click();
-await becomes(() => width("beta"), whole, "a click zooms: the frame is as wide as the whole");
+is(await width("beta"), whole, "a click zooms: the frame is as wide as the whole");
 is(await hidden("delta"), true, "what is beside it is gone");
 ok(await frame("alpha").evaluate((group) => group.classList.contains("parent")), "its caller is faded");
 ok((await hash()).startsWith("#zoom="), "the address says where", await hash());
@@ -47,22 +47,22 @@ is(await labels(), drawn, "and every label is as it was drawn");
 await page.goForward();
 await becomes(() => width("beta"), whole, "and forward in again");
 await page.locator("#unzoom").click();
-await becomes(async () => [await width("beta"), await hidden("delta")], [first, false], "so does Reset zoom");
+is([await width("beta"), await hidden("delta")], [first, false], "so does Reset zoom");
 await frame("gamma").hover();
 ok((await text("details")).includes("gamma (5 samples, 31.25%)"), "the line below tells what is under the pointer", await text("details"));
 
 await page.keyboard.press("/");
 await page.keyboard.type("gam|del");
-await becomes(() => page.locator("#frames > .match").count(), 2, "search marks what it found");
+is(await page.locator("#frames > .match").count(), 2, "search marks what it found");
 is(await text("matched"), "Matched: 50.0% in 2 frames", "and says how much that is");
 ok((await hash()).includes("search=gam"), "the address remembers the search", await hash());
 await page.keyboard.press("Enter");
 await frame("gamma").click();
-await becomes(() => text("matched"), "Matched: 100.0% in 2 frames", "zoomed, the part is of what is shown");
+is(await text("matched"), "Matched: 100.0% in 2 frames", "zoomed, the part is of what is shown");
 await page.keyboard.press("Escape");
-await becomes(async () => [await page.locator("#frames > .match").count(), await text("matched")], [0, ""], "Escape ends the search");
+is([await page.locator("#frames > .match").count(), await text("matched")], [0, ""], "Escape ends the search");
 await page.keyboard.press("Escape");
-await becomes(() => width("beta"), first, "and then the zoom");
+is(await width("beta"), first, "and then the zoom");
 await page.keyboard.press("/");
 await page.keyboard.type("(");
 ok(problems.length === 0, "half a regular expression is no error", problems);
@@ -80,13 +80,23 @@ await page.keyboard.press("ArrowUp");
 await page.keyboard.press("ArrowRight");
 is(await focused(), "delta", "and to the side");
 await page.keyboard.press("Enter");
-await becomes(() => width("delta"), whole, "Enter zooms");
+is(await width("delta"), whole, "Enter zooms");
 await page.keyboard.press("ArrowDown");
 is(await focused(), "alpha", "and down to the caller");
+await page.keyboard.press("Escape");
+await page.keyboard.press("ArrowUp");
+await page.keyboard.press("ArrowUp");
+is(await focused(), "gamma", "out of the zoom and up again");
+/* In one turn of the browser, in which it reports no change of the address. */
+const at_once = await frame("delta").evaluate((group) => {
+	group.dispatchEvent(new MouseEvent("click", {bubbles: true}));
+	return Number(group.querySelector("rect").getAttribute("width"));
+});
+is([at_once, await focused()], [whole, "delta"], "a zoom is drawn at once, and the focus leaves a frame that it hides");
 
 await page.goto("about:blank");
 await page.goto(shared);
-await becomes(() => width("beta"), whole, "a link opens where it was taken");
+is(await width("beta"), whole, "a link opens where it was taken");
 
 const shade = () => page.locator(".from").evaluate((stop) => getComputedStyle(stop).stopColor);
 const light = await shade();

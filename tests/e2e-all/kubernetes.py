@@ -1,5 +1,5 @@
-"""kubernetes.py FILE [SECRET...]: says what in FILE refers to something that is neither in it nor made by a command in its comments; SECRETs
-are there already."""
+"""kubernetes.py FILE [SECRET...]: says what in FILE refers to something that is not there: neither in it, nor made by a command in its
+comments, nor one of the SECRETs."""
 import re
 import sys
 import yaml
@@ -8,7 +8,7 @@ text = open(sys.argv[1]).read()
 things = [d for d in yaml.safe_load_all(text) if d]
 known = {(d["kind"], d["metadata"]["name"]): d for d in things}
 for name, key in re.findall(r"^# +kubectl create secret generic (\S+) --from-literal=(\w+)=", text, re.M):
-    known["Secret", name] = {"stringData": {key: "made by hand"}}
+    known.setdefault(("Secret", name), {}).setdefault("stringData", {})[key] = "made by hand"
 secrets = set(sys.argv[2:])
 
 

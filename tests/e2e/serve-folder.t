@@ -65,7 +65,7 @@ kill -KILL $server
 wait $server 2>/dev/null
 rm dumps/pipe.heap dumps/changing.heap dumps/cut.heap dumps/broken.heap dumps/program.heap dumps/link.heap
 serve dumps
-holds 'a server that was killed and started again has everything again' wait_for 30 dumps_are 4
+holds 'a server that was killed and started again has everything again' wait_for 30 dumps_are 6
 is "$(get /api/processes | field processes.0.process)" "$key" 'under the same key'
 kill -INT $server
 wait $server

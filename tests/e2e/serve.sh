@@ -1,4 +1,5 @@
-# serve.sh - what the tests of `cairn serve` share: the demo service, the server, and requests to it.
+# serve.sh - what the tests of `cairn serve` share: the demo service, which is compiled here, the server, and requests to it. Source it after
+# lib.sh; the test goes on in $scratch.
 need curl python3 cc
 cd "$scratch" || exit 1
 cc -O1 -g -pthread -o leaky "$root"/examples/leaky/*.c || broken 'the demo service compiles'
@@ -26,7 +27,7 @@ serve() {
 	base=$(head -n 1 serve.out)
 	base=${base%%/#*} base=${base%/}
 }
-# leaky [SECONDS]: starts the demo service; $pid is its process
+# start_leaky [SECONDS]: starts the demo service; $pid is its process
 start_leaky() {
 	"$cairn" run -q --period 32K -- ./leaky "${1:-300}" >/dev/null 2>&1 &
 	runner=$!

@@ -267,16 +267,25 @@ static bool has_left(struct attempt *attempt, int tid)
 	return left;
 }
 
-/* Whether the thread with this number of the process's own is there. */
-static bool is_there(int pid, uint64_t own)
+static bool has_number(int pid, int tid, uint64_t own)
 {
 	char path[CAIRN_PROC_PATH];
-	bool found = false;
-	struct cairn_proc_list list;
-	cairn_proc_list_threads(&list, pid);
-	for (int tid; !found && (tid = cairn_proc_list_next(&list));)
-		found = (uint64_t)cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status")) == own;
-	cairn_proc_list_close(&list);
+	return (uint64_t)cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status")) == own;
+}
+
+/* Whether the thread with this number of the process's own is there. Outside of containers, that is its number here, too; otherwise it is
+ * looked for twice, because threads that end meanwhile can hide it from the list. */
+static bool is_there(int pid, uint64_t own)
+{
+	enum { looks = 2 };
+	bool found = has_number(pid, (int)own, own);
+	for (int i = 0; i < looks && !found; i++) {
+		struct cairn_proc_list list;
+		cairn_proc_list_threads(&list, pid);
+		for (int tid; !found && (tid = cairn_proc_list_next(&list));)
+			found = has_number(pid, tid, own);
+		cairn_proc_list_close(&list);
+	}
 	return found;
 }
 

@@ -64,7 +64,7 @@ static void needless_key(void)
 static int signal_of(void (*work)(void))
 {
 	int status;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);

@@ -100,7 +100,7 @@ static void write_traced(bool urgent)
 static bool kill_at(unsigned stop, bool urgent)
 {
 	int status;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0)
 		write_traced(urgent);
 	waitpid(child, &status, 0);
@@ -171,7 +171,7 @@ static void test_many_writers(void)
 	start("writers", (struct cairn_folder_limits){0});
 	pid_t writers[2], victim = 0;
 	for (int i = 0; i < 2; i++) {
-		writers[i] = fork();
+		writers[i] = tap_fork();
 		if (writers[i] == 0) {
 			int failed = 0;
 			for (unsigned j = 0; j < each; j++) {
@@ -183,7 +183,7 @@ static void test_many_writers(void)
 		}
 	}
 	for (int i = 0; i < kills; i++) {
-		victim = fork();
+		victim = tap_fork();
 		if (victim == 0)
 			for (unsigned j = 0;; j++) {
 				char name[32];
@@ -245,7 +245,7 @@ static void test_trouble(void)
 static int write_without(bool links, const char *name)
 {
 	int status = -1;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		struct sock_filter code[] = {
 			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -21,7 +21,7 @@ static pid_t serve(const char *text)
 	unlink(path);
 	if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 1) != 0)
 		return -1;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		char request[4096], name[96];
 		int connection = accept(listener, NULL, NULL);

@@ -325,7 +325,7 @@ static void test_real(void)
 	cairn_memory_close(&memory);
 	is_int(count_descriptors(), descriptors, "no descriptor is left");
 
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		pause();
 		_exit(0);
@@ -353,7 +353,7 @@ static void test_sum(void)
 	int pipes[2];
 	if (pipe(pipes) != 0)
 		return;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		char byte;
 		close(pipes[1]);

@@ -39,7 +39,7 @@ static void test_stat(void)
 	ok(stat.start_ticks > 0, "a start");
 	ok(!cairn_proc_stat_read(0x7ffffff0, &stat) && !cairn_proc_state(0x7ffffff0), "nobody's");
 
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0)
 		_exit(9);
 	siginfo_t info;

@@ -14,12 +14,12 @@ static pid_t start(pid_t *grandchild, int *held)
 	int up[2], stay[2];
 	if (pipe(up) != 0 || pipe(stay) != 0)
 		return -1;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		char byte;
 		close(stay[1]);
 		prctl(PR_SET_NAME, ") R 1 (");
-		pid_t inner = fork();
+		pid_t inner = tap_fork();
 		if (inner > 0)
 			(void)!write(up[1], &inner, sizeof inner);
 		(void)!read(stay[0], &byte, 1);
@@ -56,7 +56,7 @@ int main(void)
 	is_int(cairn_tree_list(getpid(), &known, pids, most), 3, "a tree at first");
 	is_int(cairn_tree_list(getpid(), &known, pids, most), 3, "the same again");
 	ok(pids[0] == getpid() && pids[1] == child && pids[2] == inner, "in the same order");
-	pid_t second = fork();
+	pid_t second = tap_fork();
 	if (second == 0)
 		pause();
 	is_int(cairn_tree_list(getpid(), &known, pids, most), 4, "with a new process");

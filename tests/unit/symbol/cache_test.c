@@ -162,7 +162,7 @@ static void test_concurrent(void)
 	pid_t children[writers];
 	int bad = 0;
 	for (int c = 0; c < writers; c++) {
-		children[c] = fork();
+		children[c] = tap_fork();
 		if (children[c] == 0) {
 			struct cairn_binary binary = binary_of("ffff");
 			int failures = 0;

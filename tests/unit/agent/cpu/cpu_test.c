@@ -85,7 +85,7 @@ static void test_run(void)
 		cairn_cpu_collect(cpu);
 	}
 	is_int(timers_left(), at_first, "those of threads that ended are given back");
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		cairn_cpu_forget();
 		wait_ms(20);

@@ -64,7 +64,7 @@ static bool stays_away(void)
 static bool in_child(bool (*check)(void))
 {
 	int status = -1;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0)
 		_exit(!check());
 	return waitpid(child, &status, 0) == child && status == 0;

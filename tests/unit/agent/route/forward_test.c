@@ -24,7 +24,7 @@ static pid_t start(const char *answer, int *asked)
 	char byte;
 	if (pipe(ends) != 0)
 		return -1;
-	pid_t pid = fork();
+	pid_t pid = tap_fork();
 	if (pid == 0) {
 		struct sockaddr_un address = {.sun_family = AF_UNIX};
 		char text[2000] = "";
@@ -175,7 +175,7 @@ static void test_refusals(void)
 		is_int(response.status, 404, "%s is not of our tree", strangers[i]);
 		cairn_response_free(&response);
 	}
-	pid_t pid = fork();
+	pid_t pid = tap_fork();
 	if (pid == 0) {
 		pause();
 		_exit(0);

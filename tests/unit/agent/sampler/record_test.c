@@ -349,7 +349,7 @@ static void test_many_threads(void)
 
 static void test_fork(void)
 {
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		unsigned char resident;
 		_exit(mincore(record.header, 4096, &resident) == 0);
@@ -387,7 +387,7 @@ static void test_file_limit(void)
 {
 	char path[] = "/tmp/cairn-record-test.XXXXXX";
 	int status, descriptor = mkstemp(path);
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0)
 		_exit(open_within_limit(path));
 	waitpid(child, &status, 0);

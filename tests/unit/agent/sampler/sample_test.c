@@ -131,7 +131,7 @@ static void test_slow_name(void)
 	pthread_create(&thread, NULL, ask_slowly, &first);
 	while (!is_writing)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		cairn_sampler_in_child(&(struct cairn_profiler){0});
 		syscall(SYS_exit_group, (int)cairn_heap("of the child")); /* a sanitizer would miss the parent's thread at _exit */
@@ -198,7 +198,7 @@ static void test_children(void)
 	cairn_sample_thread.countdown = (uint64_t)-1;
 	cairn_heap_allocated(1, 1, 1);
 	for (int i = 0; i < children; i++) {
-		if (fork() == 0) {
+		if (tap_fork() == 0) {
 			cairn_sampler_in_child(&(struct cairn_profiler){0});
 			cairn_heap_allocated(1, 1, 1);
 			_exit(write(ends[1], &cairn_sample_thread.countdown, sizeof distances[0]) != sizeof distances[0]);

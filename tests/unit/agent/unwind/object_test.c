@@ -53,7 +53,7 @@ static void test_handlers(void)
 {
 	int status = -1;
 	visits_before = visits_after = 0;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0)
 		syscall(SYS_exit_group, cairn_loader_try_visit(see_one, NULL) ? 0 : 1);
 	waitpid(child, &status, 0);
@@ -97,7 +97,7 @@ static void test_fork(void)
 	pthread_create(&thread, NULL, visit, NULL);
 	while (!visiting)
 		nanosleep(&(struct timespec){0, 100000}, NULL);
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		alarm(limit_seconds);
 		dl_iterate_phdr(see_one, NULL);

@@ -16,7 +16,7 @@ static pid_t start(bool (*become)(void))
 	char byte = 0;
 	if (pipe2(ready, O_CLOEXEC) != 0)
 		return 0;
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		if (become() && write(ready[1], "+", 1) == 1)
 			pause();

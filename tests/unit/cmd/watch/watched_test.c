@@ -25,7 +25,7 @@ int main(void)
 	cairn_watched_close(&watched);
 	ok(cairn_watched_begin(&watched, getpid(), &error) && watched.told_refusal, "watched again, what was said is not said again");
 	cairn_watched_close(&watched);
-	pid_t child = fork();
+	pid_t child = tap_fork();
 	if (child == 0) {
 		pause();
 		_exit(0);
