@@ -16,7 +16,7 @@ MALLOC_CONF=prof:true,lg_prof_sample:13,prof_accum:true,prof_final:true,prof_pre
 values=$(ls "$scratch"/values*.heap)
 "$cairn" html "$values" -o "$scratch/values.html" 2>/dev/null
 for value in inuse_space inuse_objects alloc_space alloc_objects; do
-	"$cairn" top --json -n 0 --value "$value" "$values" 2>/dev/null
+	"$cairn" top --fold-wrappers --json -n 0 --value "$value" "$values" 2>/dev/null # as pages do
 done | python3 -c 'import json, sys; print(json.dumps({top["type"]: top for top in map(json.loads, filter(str.strip, sys.stdin))}))' >"$scratch/values.json"
 # Sampling that began half an hour after the process.
 {
@@ -90,7 +90,7 @@ ok $? 'the browser test came to its end'
 sed 's/^/# /' "$scratch/error" | head -n 12
 # What was kept from the page, read by others.
 top_of() {
-	"$cairn" top --json -n 0 --value "${2:-inuse_space}" "$1" 2>/dev/null |
+	"$cairn" top --fold-wrappers --json -n 0 --value "${2:-inuse_space}" "$1" 2>/dev/null |
 		python3 -c 'import json, sys; T = json.load(sys.stdin); print(T["total"], [(r["name"], r["flat"], r["cum"]) for r in T["rows"] if r["cum"]])'
 }
 same_top() { # same_top ONE OTHER: within what rounding leaves
