@@ -90,7 +90,7 @@ web=$(free_port) front=$(free_port)
 children+=($!)
 ask_varnish() { curl -sf "http://127.0.0.1:$front/page"; }
 mkdir -m 777 "$scratch/varnish"
-serve varnishd TERM ask_varnish ask_varnish varnishd -F -n "$scratch/varnish" -a 127.0.0.1:$front -b 127.0.0.1:$web -s malloc,32m
+holds_little=1 serve varnishd TERM ask_varnish ask_varnish varnishd -F -n "$scratch/varnish" -a 127.0.0.1:$front -b 127.0.0.1:$web -s malloc,32m
 
 # nginx: workers of another user, and none of our requests among theirs.
 site=$(free_port)
