@@ -1,8 +1,7 @@
-/* machine_x86_64.c - registers and the piece of code, for x86_64.
+/* machine.c - registers and the piece of code, for x86_64.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/machine.h"
+#include "arch/machine.h"
 
-#if defined(__x86_64__)
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
@@ -194,6 +193,12 @@ uint64_t cairn_machine_sp(const struct cairn_machine *machine)
 	return machine->registers.rsp;
 }
 
+uint64_t cairn_machine_thread_pointer(int tid, const struct cairn_machine *machine)
+{
+	(void)tid;
+	return machine->registers.fs_base;
+}
+
 /* Not in a system call any more: the kernel would set the pc back otherwise. */
 void cairn_machine_set_pc(struct cairn_machine *machine, uint64_t pc)
 {
@@ -233,5 +238,3 @@ long cairn_machine_restart(struct cairn_machine *machine, const struct cairn_mac
 	registers->orig_rax = (unsigned long long)-1;
 	return number;
 }
-
-#endif

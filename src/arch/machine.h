@@ -7,11 +7,11 @@
  * Both read `struct cairn_machine_parameters` behind the code, and write to a `struct cairn_machine_mailbox` in unused bytes of a
  * library's data.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_ATTACH_MACHINE_H
-#define CAIRN_CMD_ATTACH_MACHINE_H
+#ifndef CAIRN_ARCH_MACHINE_H
+#define CAIRN_ARCH_MACHINE_H
 
+#include "arch/arch.h"
 #include "base/bytes.h"
-#include "frame/eh_frame.h"
 
 #include <assert.h>
 #include <sys/user.h>
@@ -86,6 +86,9 @@ bool cairn_machine_fits(int tid, const struct cairn_machine *machine);
 /* Reads the registers and the signal mask of thread TID, which has stopped. Returns false also if it does not fit. */
 bool cairn_machine_read(int tid, struct cairn_machine *machine);
 
+/* Only the general registers. */
+bool cairn_machine_read_registers(int tid, struct cairn_machine *machine);
+
 /* Sets the general registers of thread TID, which has stopped. */
 bool cairn_machine_write_registers(int tid, struct cairn_machine *machine);
 
@@ -94,6 +97,9 @@ bool cairn_machine_write(int tid, struct cairn_machine *machine);
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine);
 uint64_t cairn_machine_sp(const struct cairn_machine *machine);
+
+/* Where the thread-local memory of stopped thread TID is; 0 before a libc has given it some. */
+uint64_t cairn_machine_thread_pointer(int tid, const struct cairn_machine *machine);
 
 /* Makes the thread continue at PC, as code that runs and is in no system call: what the kernel remembers of an interrupted call (x86_64) or
  * of the last branch (aarch64) is cleared as well. */

@@ -1,7 +1,8 @@
-/* machine_test.c - the piece of code that a borrowed thread runs, in this very process: it comes back with every register as it was.
- * It needs only the files of the piece, so that it is also built for aarch64 and run under qemu.
+/* machine_test.c - the two pieces of code that a borrowed thread runs, in this very process: it comes back with every register as it was.
+ * It needs only the files of the pieces, so that it is also built for aarch64 and run under qemu.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/machine.h"
+#include "arch/machine.h"
+#include "arch/visit.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -203,7 +204,7 @@ static void run(bool thread, uint64_t result, uint64_t text_most)
 	is_int(kept, EDOM, "errno is as it was");
 }
 
-static void check(const char *name)
+static void check_registers(const char *name)
 {
 	unsigned changed = 0;
 	for (unsigned i = 0; i < REGISTERS; i++) {
@@ -220,6 +221,11 @@ static void check(const char *name)
 #if defined(__x86_64__)
 	is_int((long)after.registers[31], 0x1234567, "%s: and the red zone", name);
 #endif
+}
+
+static void check(const char *name)
+{
+	check_registers(name);
 	is_int((long)mailbox.fixed.borrowed, CAIRN_MACHINE_RETURNING, "%s: the thread is on its way back", name);
 	is_int((long)mailbox.fixed.memory, 0, "%s: nothing stays mapped", name);
 	is_int((long)(called.arguments[0] * 10000 + called.arguments[1] * 100 + called.arguments[2]), 112233,
@@ -228,6 +234,108 @@ static void check(const char *name)
 	sigset_t mask;
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	ok(!sigismember(&mask, SIGTERM) && sigismember(&mask, SIGUSR2), "%s: the mask is as it was", name);
+}
+
+/* What a thread does that visits (arch/visit.h). */
+static struct {
+	_Atomic uint32_t ready;
+	volatile uint32_t entered;
+	volatile uintptr_t stack;
+	char *room;
+} visited;
+enum { room_size = 64 << 10 };
+
+#if defined(__x86_64__)
+__attribute__((target("general-regs-only")))
+#endif
+static void enter(void)
+{
+	visited.entered++;
+	visited.stack = (uintptr_t)__builtin_frame_address(0);
+}
+
+static void *make_ready(void *unused)
+{
+	(void)unused;
+	unsigned char there = 0;
+	while (mincore(visited.room, room_size, (unsigned char[room_size / 4096]){there}) != 0) /* until it is mapped */
+		usleep(100);
+	visited.room[0] = 1;
+	visited.ready = CAIRN_VISIT_READY;
+	return NULL;
+}
+
+/* Before the visit the registers are those that run_through sets, of which the stack pointer is learnt by a first run. */
+static void visit(bool becomes_ready, bool is_mapped, uint64_t flags)
+{
+	struct cairn_bytes piece = cairn_visit_code();
+	struct cairn_visit parameters = {
+		.resume = (uint64_t)(uintptr_t)came_back,
+		.flags = flags,
+		.ready = (uint64_t)(uintptr_t)&visited.ready,
+		.turns = becomes_ready ? 10000 : 3,
+		.pause = {0, 1000000},
+		.entrance = (uint64_t)(uintptr_t)enter,
+	};
+	pthread_t other;
+	memset(&after, 0, sizeof after);
+	target = (uint64_t)(uintptr_t)came_back;
+	run_through();
+	for (unsigned i = 0; i < REGISTERS; i++)
+		parameters.registers[i] = before.registers[i];
+#if defined(__x86_64__)
+	static const unsigned char numbers[REGISTERS] = {0, 3, 2, 1, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+	for (unsigned i = 0; i < REGISTERS; i++)
+		parameters.registers[numbers[i]] = before.registers[i];
+#else
+	parameters.registers[17] = (uint64_t)(uintptr_t)area;
+#endif
+	parameters.registers[CAIRN_REGISTER_SP] = saved_sp;
+	visited.room = mmap(NULL, room_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!is_mapped) {
+		munmap(visited.room, room_size);
+		parameters.room_size = room_size;
+		parameters.code_size = 4096;
+	} else {
+		mprotect(visited.room, room_size, PROT_READ | PROT_WRITE);
+	}
+	parameters.room = (uint64_t)(uintptr_t)visited.room;
+	parameters.stack = parameters.room + room_size;
+	visited.ready = visited.entered = 0;
+	mprotect(area, sizeof area, PROT_READ | PROT_WRITE);
+	memcpy(area, piece.data, piece.length);
+	ok(cairn_visit_aim(area, (uint64_t)(uintptr_t)area, parameters.resume), "the piece reaches where the thread goes on");
+	memcpy(area + piece.length, &parameters, sizeof parameters);
+	mprotect(area, sizeof area, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache(area, area + sizeof area);
+	target = (uint64_t)(uintptr_t)area;
+	if (becomes_ready)
+		pthread_create(&other, NULL, make_ready, NULL);
+	run_through(); /* no jump, but a call as the first: from the same stack pointer */
+	ok(!becomes_ready || pthread_join(other, NULL) == 0, "the thread goes on");
+}
+
+static void test_visits(void)
+{
+	uint64_t carry = CAIRN_REGISTER_SP == 31 ? 1 << 30 : 1 << 8; /* as run_through has it */
+	visit(true, false, carry);
+	check_registers("a visit");
+	is_int((long)visited.entered, 1, "the entrance was called once");
+	ok(visited.stack - (uintptr_t)visited.room < room_size, "on a stack in the room");
+	is_int(visited.room[0], 1, "which had been filled");
+	ok(munmap(visited.room, room_size) == 0, "and is there");
+	visit(true, true, carry);
+	check_registers("a visit to a room that is there");
+	is_int((long)visited.entered, 1, "the entrance was called once");
+	munmap(visited.room, room_size);
+	visit(false, false, carry);
+	check_registers("a visit in vain");
+	is_int((long)visited.entered, 0, "the entrance was not called");
+	munmap(visited.room, room_size);
+	visit(false, false, 0);
+	is_int(carried, 0, "flags are those that were given");
+	ok(!cairn_visit_aim(area, (uint64_t)(uintptr_t)area, (uint64_t)(uintptr_t)area + (1ull << 40)) == (REGISTERS == 31),
+	   "a direct jump has its limits");
 }
 
 int main(void)
@@ -256,5 +364,6 @@ int main(void)
 	is_int(mailbox.bytes[sizeof mailbox.fixed], 0, "and not where there is none");
 	ok(!cairn_machine_aim(area, (uint64_t)(uintptr_t)area, (uint64_t)(uintptr_t)area + (1ull << 40)) == (REGISTERS == 31),
 	   "a direct jump has its limits");
+	test_visits();
 	return tap_done();
 }

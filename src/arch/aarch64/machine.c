@@ -1,10 +1,9 @@
-/* machine_aarch64.c - registers and the piece of code, for aarch64.
+/* machine.c - registers and the piece of code, for aarch64.
  *
  * No register is free when the thread goes on, so that the last jump is a direct one: the piece has to lie within 128 MiB of there.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/machine.h"
+#include "arch/machine.h"
 
-#if defined(__aarch64__)
 #include <elf.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -228,6 +227,14 @@ uint64_t cairn_machine_sp(const struct cairn_machine *machine)
 	return machine->registers.sp;
 }
 
+uint64_t cairn_machine_thread_pointer(int tid, const struct cairn_machine *machine)
+{
+	uint64_t pointer = 0;
+	struct iovec part = {&pointer, sizeof pointer};
+	(void)machine;
+	return ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &part) == 0 ? pointer : 0;
+}
+
 /* The kind of the last branch is forgotten, which only a page with branch targets (BTI) would ask for. */
 void cairn_machine_set_pc(struct cairn_machine *machine, uint64_t pc)
 {
@@ -275,5 +282,3 @@ long cairn_machine_restart(struct cairn_machine *machine, const struct cairn_mac
 		registers->regs[8] = SYS_restart_syscall;
 	return before->number;
 }
-
-#endif
