@@ -134,3 +134,18 @@ void cairn_json_raw(struct cairn_json *json, const char *key, struct cairn_bytes
 	else
 		cairn_buffer_text(json->out, "null");
 }
+
+struct cairn_json cairn_json_answer(struct cairn_buffer *out)
+{
+	enum { version = 1 };
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_integer(&json, "version", version);
+	return json;
+}
+
+void cairn_json_end(struct cairn_json *json)
+{
+	cairn_json_close(json, '}');
+	cairn_buffer_byte(json->out, '\n');
+}

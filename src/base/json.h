@@ -16,6 +16,10 @@ struct cairn_json {
 
 struct cairn_json cairn_json(struct cairn_buffer *out);
 
+/* Begins an answer of ours in OUT: an object with the member "version", and ends it, with a line end. */
+struct cairn_json cairn_json_answer(struct cairn_buffer *out);
+void cairn_json_end(struct cairn_json *json);
+
 /* KEY is NULL inside an array and for the outermost value, and not inside an object. */
 void cairn_json_open(struct cairn_json *json, const char *key, char bracket);
 void cairn_json_close(struct cairn_json *json, char bracket);
