@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/descriptor.h"
+#include "base/guard.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -14,17 +15,20 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-/* A pipe has no length; this bounds what one may pour into us. */
-static const size_t largest_stream = (size_t)64 << 30;
+/* A pipe has no length; this bounds what one may pour into us. Nor have the files of /proc, and a process can make some of its own as long
+ * as it likes: more than this, a map with the longest paths has not. */
+static const size_t largest_stream = (size_t)64 << 30, largest_of_proc = (size_t)512 << 20;
 
-static bool read_stream(struct cairn_file *file, int descriptor, const char *name, struct cairn_error *error)
+static bool read_stream(struct cairn_file *file, int descriptor, size_t most, const char *name, struct cairn_error *error)
 {
-	struct cairn_buffer buffer = cairn_buffer(largest_stream);
+	struct cairn_buffer buffer = cairn_buffer(most);
 	bool good = cairn_buffer_read(&buffer, descriptor) || cairn_fail_errno(error, "%s", name);
-	if (good && buffer.length == largest_stream)
-		good = cairn_fail(error, "%s: more than %zu GiB of input", name, largest_stream >> 30);
+	file->owner = geteuid();
+	if (good && buffer.length == most)
+		good = cairn_fail(error, "%s: more than %zu MiB of input", name, most >> 20);
 	if (good)
 		file->bytes = cairn_buffer_bytes(&buffer);
 	else
@@ -37,63 +41,169 @@ bool cairn_file_unnamed(struct cairn_error *error)
 	return cairn_fail(error, "the file name is empty; is a shell variable not set?");
 }
 
-static bool map_regular(struct cairn_file *file, int descriptor, size_t size, const char *path, struct cairn_error *error)
+/* File systems whose files the kernel writes as they are read, or acts on. Their magic numbers are those of <linux/magic.h>, which lacks the
+ * newer ones on older systems. */
+static const uint32_t kernel_systems[] = {
+	0x9fa0 /* proc */, 0x62656572 /* sysfs */, 0x64626720 /* debugfs */, 0x74726163 /* tracefs */, 0x27e0eb /* cgroup */,
+	0x63677270 /* cgroup2 */, 0x73636673 /* securityfs */, 0xf97cff8c /* selinuxfs */, 0x43415d53 /* smackfs */,
+	0x5a3c69f0 /* apparmorfs */, 0x62656570 /* configfs */, 0xcafe4a11 /* bpf */, 0x6165676c /* pstore */, 0xde5e81e4 /* efivarfs */,
+	0x42494e4d /* binfmt_misc */, 0x7655821 /* resctrl */, 0x65735543 /* fusectl */, 0x1cd1 /* devpts */, 0x19800202 /* mqueue */,
+	0x9fa2 /* usbfs */, 0x6e667364 /* nfsd */, 0x67596969 /* rpc_pipefs */, 0xabba1974 /* xenfs */, 0x6e736673 /* nsfs */,
+};
+
+static bool is_made_by_kernel(int descriptor)
 {
-	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-	if (data == MAP_FAILED)
+	struct statfs status;
+	if (fstatfs(descriptor, &status) != 0)
+		return true;
+	for (size_t i = 0; i < sizeof kernel_systems / sizeof *kernel_systems; i++)
+		if ((uint32_t)status.f_type == kernel_systems[i])
+			return true;
+	return false;
+}
+
+static bool is_plain(int place, const char *path, struct stat *status, struct cairn_error *error)
+{
+	if (fstat(place, status) != 0)
 		return cairn_fail_errno(error, "%s", path);
-	file->bytes = (struct cairn_bytes){data, size};
-	file->mapped = true;
+	errno = EINVAL;
+	if (S_ISDIR(status->st_mode))
+		return cairn_fail(error, "%s: is a folder, not a file", path);
+	if (S_ISLNK(status->st_mode))
+		return cairn_fail(error, "%s: is a link, not a file", path);
+	if (!S_ISREG(status->st_mode))
+		return cairn_fail(error, "%s: is a pipe, a socket or a device, not a file", path);
+	return !is_made_by_kernel(place) || cairn_fail(error, "%s: is not on a disk; the kernel makes it up", path);
+}
+
+/* Without /proc, there is no way to what PLACE refers to but its path, where something else may be by now. */
+static int open_again(int folder, const char *path, const struct stat *status)
+{
+	struct stat found;
+	int descriptor = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (descriptor < 0 || (fstat(descriptor, &found) == 0 && found.st_dev == status->st_dev && found.st_ino == status->st_ino))
+		return descriptor;
+	close(descriptor);
+	errno = ESTALE;
+	return -1;
+}
+
+static int open_plain(int folder, const char *path, int flags, struct stat *status, struct cairn_error *error)
+{
+	/* Such a descriptor refers to the file without opening it: the file cannot become another between the look and the opening. */
+	int place = openat(folder, path, O_PATH | O_CLOEXEC | flags), descriptor = -1;
+	if (place < 0)
+		return cairn_fail_errno(error, "%s", path), -1;
+	if (is_plain(place, path, status, error)) {
+		descriptor = cairn_descriptor_reopen(place);
+		if (descriptor < 0 && errno == ENOENT)
+			descriptor = open_again(folder, path, status);
+		if (descriptor < 0)
+			cairn_fail_errno(error, "%s", path);
+	}
+	int code = errno;
+	close(place);
+	errno = code;
+	return descriptor;
+}
+
+int cairn_file_open(const char *path, struct stat *status, struct cairn_error *error)
+{
+	if (!*path) {
+		errno = ENOENT;
+		return cairn_file_unnamed(error), -1;
+	}
+	return open_plain(AT_FDCWD, path, 0, status, error);
+}
+
+static bool map_regular(struct cairn_file *file, int descriptor, const struct stat *status, const char *path, struct cairn_error *error)
+{
+	file->modified_ns = cairn_time_ns(&status->st_mtim);
+	file->inode = status->st_ino;
+	file->owner = status->st_uid;
+	if (status->st_size == 0) { /* nothing more is read: contents of an unknown size may have no end */
+		file->bytes.data = calloc(1, 1);
+		if (!file->bytes.data)
+			cairn_out_of_memory(1);
+		return true;
+	}
+	file->guard = cairn_guard_map(descriptor, (size_t)status->st_size);
+	if (!file->guard)
+		return cairn_fail_errno(error, "%s", path);
+	file->bytes = cairn_guard_bytes(file->guard);
 	return true;
 }
 
-/* What is behind DESCRIPTOR; a pipe or a device only when STREAMS are allowed. */
-static bool read_open(struct cairn_file *file, int descriptor, const char *path, bool streams, struct cairn_error *error)
+static bool read_open(struct cairn_file *file, int descriptor, const char *path, struct cairn_error *error)
 {
 	struct stat status;
 	if (fstat(descriptor, &status) != 0)
 		return cairn_fail_errno(error, "%s", path);
 	if (S_ISDIR(status.st_mode))
 		return cairn_fail(error, "%s: is a folder, not a file", path);
-	if (!streams && !S_ISREG(status.st_mode))
-		return cairn_fail(error, "%s: is a pipe, a socket or a device, not a file", path);
-	file->modified_ns = cairn_time_ns(&status.st_mtim);
 	if (S_ISREG(status.st_mode) && status.st_size > 0)
-		return map_regular(file, descriptor, (size_t)status.st_size, path, error);
-	return read_stream(file, descriptor, path, error);
-}
-
-static bool read_path(struct cairn_file *file, const char *path, bool streams, struct cairn_error *error)
-{
-	*file = (struct cairn_file){0};
-	if (!*path)
-		return cairn_file_unnamed(error);
-	/* To open a pipe nobody writes to would wait. */
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | (streams ? 0 : O_NONBLOCK));
-	if (descriptor < 0)
-		return cairn_fail_errno(error, "%s", path);
-	bool good = read_open(file, descriptor, path, streams, error);
-	close(descriptor);
-	return good;
+		return map_regular(file, descriptor, &status, path, error);
+	file->modified_ns = cairn_time_ns(&status.st_mtim);
+	return read_stream(file, descriptor, S_ISREG(status.st_mode) ? largest_of_proc : largest_stream, path, error);
 }
 
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
 {
 	*file = (struct cairn_file){0};
 	if (strcmp(path, "-") == 0)
-		return read_stream(file, STDIN_FILENO, "standard input", error);
-	return read_path(file, path, true, error);
+		return read_stream(file, STDIN_FILENO, largest_stream, "standard input", error);
+	if (!*path)
+		return cairn_file_unnamed(error);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return cairn_fail_errno(error, "%s", path);
+	bool good = read_open(file, descriptor, path, error);
+	close(descriptor);
+	return good;
+}
+
+static bool map_plain(struct cairn_file *file, int folder, const char *path, int flags, struct cairn_error *error)
+{
+	struct stat status;
+	*file = (struct cairn_file){0};
+	if (!*path)
+		return cairn_file_unnamed(error);
+	int descriptor = open_plain(folder, path, flags, &status, error);
+	if (descriptor < 0)
+		return false;
+	bool good = map_regular(file, descriptor, &status, path, error);
+	close(descriptor);
+	return good;
 }
 
 bool cairn_file_map(struct cairn_file *file, const char *path, struct cairn_error *error)
 {
-	return read_path(file, path, false, error);
+	return map_plain(file, AT_FDCWD, path, 0, error);
+}
+
+bool cairn_file_map_at(struct cairn_file *file, int folder, const char *name, struct cairn_error *error)
+{
+	return map_plain(file, folder, name, O_NOFOLLOW, error);
+}
+
+bool cairn_file_is_cut(const struct cairn_file *file)
+{
+	return file->guard && cairn_guard_is_cut(file->guard);
+}
+
+bool cairn_file_is_intact(const struct cairn_file *file, const char *path)
+{
+	struct stat status;
+	if (cairn_file_is_cut(file))
+		return false;
+	return stat(path, &status) != 0 || status.st_ino != file->inode ||
+	       (cairn_time_ns(&status.st_mtim) == file->modified_ns && (size_t)status.st_size == file->bytes.length);
 }
 
 void cairn_file_close(struct cairn_file *file)
 {
-	if (file->mapped)
-		munmap((void *)(uintptr_t)file->bytes.data, file->bytes.length);
+	if (file->guard)
+		cairn_guard_unmap(file->guard);
 	else
 		free((void *)(uintptr_t)file->bytes.data);
 	*file = (struct cairn_file){0};
@@ -110,15 +220,57 @@ void cairn_file_release(struct cairn_bytes part)
 /* A file being written. */
 struct output {
 	const char *path; /* borrowed; NULL for standard output */
+	char *target;     /* owned: PATH without links, so that what it leads to is replaced; NULL when written directly */
 	char *temporary;  /* owned; NULL when written directly */
 	int descriptor;
 };
 
-/* Follows PATH if it is a link, so that a rename replaces what it points to and not the link. */
-static char *resolve(const char *path)
+static bool all_may_write(const struct stat *folder)
 {
-	char *real = realpath(path, NULL);
-	return real ? real : strdup(path);
+	return (folder->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+}
+
+static bool check_way(const char *path, int links_left, struct cairn_error *error);
+
+/* One step of the way: ITEM, the path of something in FOLDER. */
+static bool check_step(const char *folder, const char *item, int links_left, struct cairn_error *error)
+{
+	struct stat status, around;
+	char target[PATH_MAX], *next;
+	if (lstat(item, &status) != 0 || S_ISDIR(status.st_mode))
+		return true;
+	bool is_link = S_ISLNK(status.st_mode);
+	if (stat(folder, &around) == 0 && all_may_write(&around) && status.st_uid != geteuid() && status.st_uid != around.st_uid)
+		return cairn_fail(error, "%s is %s another user, in a folder where all may write", item, is_link ? "a link of" : "a file of");
+	if (!is_link)
+		return true;
+	ssize_t length = readlink(item, target, sizeof target - 1);
+	if (length < 0)
+		return cairn_fail_errno(error, "%s", item);
+	target[length] = '\0';
+	if (asprintf(&next, "%s%s%s", target[0] == '/' ? "" : folder, target[0] == '/' ? "" : "/", target) < 0)
+		cairn_out_of_memory((size_t)length);
+	bool good = links_left > 0 ? check_way(next, links_left - 1, error) : cairn_fail(error, "%s: too many links", item);
+	free(next);
+	return good;
+}
+
+/* Whether nobody but us, or the owner of a folder, has laid the way to PATH: in a folder like /tmp, anybody could lead us from there to a
+ * file that only we may write, or have us write what only we may read. */
+static bool check_way(const char *path, int links_left, struct cairn_error *error)
+{
+	bool good = true;
+	for (const char *at = path + strspn(path, "/"); good && *at; at += strspn(at, "/")) {
+		const char *end = at + strcspn(at, "/");
+		char *item = strndup(path, (size_t)(end - path)), *folder = at == path ? strdup(".") : strndup(path, (size_t)(at - path));
+		if (!item || !folder)
+			cairn_out_of_memory(strlen(path));
+		good = check_step(folder, item, links_left, error);
+		free(item);
+		free(folder);
+		at = end;
+	}
+	return good;
 }
 
 /* A new file gets the mode that any program would give it; one that takes the place of OLD is as private as that, and its owner's. */
@@ -134,13 +286,11 @@ static void set_mode(int descriptor, const struct stat *old)
 
 static bool open_temporary(struct output *output, const struct stat *old, struct cairn_error *error)
 {
-	char *real = resolve(output->path);
-	size_t size = (real ? strlen(real) : 0) + sizeof ".XXXXXX";
-	output->temporary = real ? malloc(size) : NULL;
-	if (!output->temporary)
-		cairn_out_of_memory(size);
-	snprintf(output->temporary, size, "%s.XXXXXX", real);
-	free(real);
+	output->target = old ? realpath(output->path, NULL) : strdup(output->path);
+	if (!output->target)
+		return cairn_fail_errno(error, "cannot write %s", output->path);
+	if (asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0)
+		cairn_out_of_memory(strlen(output->target));
 	output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
 	if (output->descriptor < 0) {
 		free(output->temporary);
@@ -186,8 +336,11 @@ static bool output_open(struct output *output, const char *path, struct cairn_er
 		output->descriptor = fcntl(own, F_DUPFD_CLOEXEC, 3);
 		return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
 	}
-	if (stat(path, &status) != 0)
-		return open_temporary(output, NULL, error);
+	enum { links_most = 40 }; /* as the kernel follows */
+	if (!check_way(path, links_most, error))
+		return cairn_fail_within(error, "cannot write %s: ", path);
+	if (stat(path, &status) != 0) /* a link that leads nowhere is replaced itself */
+		return errno == ENOENT ? open_temporary(output, NULL, error) : cairn_fail_errno(error, "cannot write %s", path);
 	if (S_ISREG(status.st_mode))
 		return access(path, W_OK) == 0 ? open_temporary(output, &status, error) : cairn_fail_errno(error, "cannot write %s", path);
 	if (S_ISDIR(status.st_mode))
@@ -232,16 +385,11 @@ static bool output_commit(struct output *output, struct cairn_error *error)
 		return cairn_fail_errno(error, "cannot write %s", output->path);
 	if (!output->temporary)
 		return true;
-	char *real = resolve(output->path);
-	bool good = real && rename(output->temporary, real) == 0;
-	if (!good)
-		cairn_fail_errno(error, "cannot write %s", output->path);
-	free(real);
-	if (good) {
-		free(output->temporary);
-		output->temporary = NULL;
-	}
-	return good;
+	if (rename(output->temporary, output->target) != 0)
+		return cairn_fail_errno(error, "cannot write %s", output->path);
+	free(output->temporary);
+	output->temporary = NULL;
+	return true;
 }
 
 /* Removes what was written; nothing after a successful commit. */
@@ -255,6 +403,8 @@ static void output_abandon(struct output *output)
 		free(output->temporary);
 		output->temporary = NULL;
 	}
+	free(output->target);
+	output->target = NULL;
 }
 
 bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_error *error)
