@@ -43,8 +43,7 @@ static bool has_space(int descriptor, size_t size)
 	return status.f_bsize > 0 && status.f_bavail / 2 >= size / (uint64_t)status.f_bsize + 1;
 }
 
-/* A file without a name in FOLDER; -1 when there can be none. */
-static int open_unnamed(const char *folder)
+int cairn_room_unnamed(const char *folder)
 {
 	int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 	if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
@@ -70,9 +69,9 @@ static bool allocate(int descriptor, size_t size)
 static int open_file(size_t size)
 {
 	for (size_t i = 0; size <= INT64_MAX && i < CAIRN_ROOM_FOLDERS && folders[i][0]; i++) {
-		int descriptor = open_unnamed(folders[i]);
+		int descriptor = cairn_room_unnamed(folders[i]);
 		if (descriptor < 0 && errno == ENOENT && cairn_folder_make(folders[i]))
-			descriptor = open_unnamed(folders[i]);
+			descriptor = cairn_room_unnamed(folders[i]);
 		if (descriptor >= 0 && has_space(descriptor, size) && allocate(descriptor, size))
 			return descriptor;
 		if (descriptor >= 0)

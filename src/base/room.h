@@ -20,6 +20,9 @@ void cairn_room_set(size_t memory, const char *const *folders, size_t folder_cou
  * of SIZE bytes, all zeroes, that the caller closes. False when there is no room in either. */
 bool cairn_room_take(size_t size, int *descriptor);
 
+/* A file without a name in FOLDER, for reading and writing; -1 with errno. */
+int cairn_room_unnamed(const char *folder);
+
 /* Gives back memory that was taken. */
 void cairn_room_give(size_t size);
 

@@ -13,9 +13,10 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Profiles and symbol tables shrink 5 to 50 times. Below the floor any ratio goes; above it, this one. */
-static const size_t bomb_floor = (size_t)256 << 20;
-enum { bomb_ratio = 100, step_bytes = 256 << 10 };
+/* Profiles and symbol tables shrink 5 to 30 times. Below the floor any ratio goes; above it, this one. What a profile becomes once it is read
+ * is ten times its text at most. */
+static const size_t bomb_floor = (size_t)40 << 20;
+enum { bomb_ratio = 40, step_bytes = 256 << 10 };
 static const uint64_t xz_memory_least = (uint64_t)80 << 20, xz_memory_most = (uint64_t)1 << 30;
 
 /* A frame of zstd that holds no data (RFC 8878, 3.1.2), as pzstd writes before each of the others: a mark, and the length of the rest. */
@@ -200,7 +201,8 @@ static enum outcome unpack(struct cairn_bytes input, struct output *out)
 	return damaged;
 }
 
-bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error)
+static bool unpack_within(struct cairn_bytes input, size_t most, const char *advice, char **data, size_t *length, bool *cut,
+			  struct cairn_error *error)
 {
 	static const char *const names[] = {[CAIRN_PACKED_GZIP] = "gzip", [CAIRN_PACKED_ZSTD] = "zstd", [CAIRN_PACKED_XZ] = "xz"};
 	struct output out = {.bytes = cairn_buffer(most + 1), .limit = most};
@@ -210,7 +212,7 @@ bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, siz
 	enum outcome outcome = unpack(input, &out);
 	*cut = outcome != whole;
 	if (outcome == too_large || out.bytes.length > most)
-		cairn_fail(error, "%s data decompresses to more than %zu MiB from %zu bytes: refused", name, most >> 20, input.length);
+		cairn_fail(error, "%s data decompresses to more than %zu MiB from %zu bytes: refused%s", name, most >> 20, input.length, advice);
 	else if (outcome == needs_memory && out.bytes.length == 0)
 		cairn_fail(error, "%s data was compressed with a window that takes too much memory here; compress it with a smaller one",
 			   name);
@@ -227,10 +229,15 @@ bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, siz
 	return false;
 }
 
+bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error)
+{
+	return unpack_within(input, most, "", data, length, cut, error);
+}
+
 bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error)
 {
 	size_t limit = input.length > bomb_floor / bomb_ratio ? input.length * bomb_ratio : bomb_floor;
-	return cairn_unpack_within(input, limit, data, length, cut, error);
+	return unpack_within(input, limit, "; decompress it yourself if you trust it", data, length, cut, error);
 }
 
 bool cairn_unpack_fits(struct cairn_bytes input, size_t most)

@@ -15,7 +15,7 @@ check_large() {
 		is "$(of_json 'r["instances"], r["left_out"], r["paths"], len(r["rows"]) < 100' <"$scratch/$1-$service.json")" "(60, 0, 400, True)" \
 			"$service: of all call paths, some are looked at"
 	done
-	like "$(fleet leaks --service day)" '*function_0 grows by *on each of 30 of 30 instances, new in release 2*of 400 call paths rose most*' 'in words'
+	like "$(fleet leaks --service day)" '*function_0 keeps growing on 30 of 30 instances, by * each, new in release 2*of 400 call paths rose most*' 'in words'
 	is "$(fleet leaks --service day --version 1 --json | of_json "$growing")" '[]' 'nothing leaks in release 1'
 	is "$(fleet leaks --service day --instance host-1 --json | of_json "(r['paths'], len(r['rows']), $growing)")" \
 		"(400, 400, [('function_0', 1, 1, '2', False)])" 'of one instance, everything is looked at'

@@ -102,11 +102,12 @@ static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 	const char *const folders[] = {folder};
 	struct cairn_bytes input = {packed, pack(kind)};
 	cairn_room_set(length, folders, 1);
-	struct cairn_inflate *first = cairn_inflate_new(input, kind, length), *second = cairn_inflate_new(input, kind, length);
+	struct cairn_inflate *first = cairn_inflate_new(input, false, kind, length);
+	struct cairn_inflate *second = cairn_inflate_new(input, false, kind, length);
 	const char *before = cairn_inflate_bytes(second).data;
 	ok(cairn_inflate_place(first) && cairn_inflate_place(second) && cairn_room_left() == 0,
 		"%s: the first takes the memory, the second a file", name);
-	ok(cairn_inflate_wait(second, length) && memcmp(cairn_inflate_bytes(second).data, plain, length) == 0,
+	ok(cairn_inflate_wait(second, 0, length) && memcmp(cairn_inflate_bytes(second).data, plain, length) == 0,
 		"%s: a file has the same bytes", name);
 	ok(cairn_inflate_bytes(second).data == before, "%s: where they were said to be", name);
 	ok(is_read_page_by_page(before), "%s: and reads nothing that nobody asked for", name);
@@ -115,7 +116,8 @@ static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 	cairn_inflate_expect(second, length - 1, 1 << 20);
 	cairn_inflate_expect(second, length, 1);
 	ok(memcmp(cairn_inflate_bytes(second).data, plain, length) == 0, "%s: but what was asked for ahead", name);
-	ok(cairn_inflate_wait(first, length) && memcmp(cairn_inflate_bytes(first).data, plain, length) == 0, "%s: and so has memory", name);
+	ok(cairn_inflate_wait(first, 0, length) && memcmp(cairn_inflate_bytes(first).data, plain, length) == 0,
+		"%s: and so has memory", name);
 	ok(!cairn_inflate_lacked_room(first) && !cairn_inflate_lacked_room(second), "%s: there was room", name);
 	cairn_inflate_free(first);
 	ok(cairn_room_left() == length, "%s: memory is given back", name);
@@ -123,8 +125,8 @@ static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 	ok(entries(folder) == 1, "%s: nothing is left in the folder, but for the folder of before", name);
 
 	cairn_room_set(length - 1, NULL, 0);
-	first = cairn_inflate_new(input, kind, length);
-	ok(!cairn_inflate_place(first) && !cairn_inflate_wait(first, 1) && cairn_inflate_is_done(first),
+	first = cairn_inflate_new(input, false, kind, length);
+	ok(!cairn_inflate_place(first) && !cairn_inflate_wait(first, 0, 1) && cairn_inflate_is_done(first),
 		"%s: without room nothing is unpacked", name);
 	ok(cairn_inflate_lacked_room(first) && cairn_inflate_bytes(first).data[length - 1] == 0, "%s: it says so, and reads as zeroes",
 		name);
@@ -137,16 +139,17 @@ static void test_full_disk(void)
 	const char *const folders[] = {folder};
 	struct cairn_bytes input = {packed, pack(CAIRN_INFLATE_ZLIB)};
 	cairn_room_set(0, folders, 1);
-	struct cairn_inflate *inflate = cairn_inflate_new(input, CAIRN_INFLATE_ZLIB, length);
+	struct cairn_inflate *inflate = cairn_inflate_new(input, false, CAIRN_INFLATE_ZLIB, length);
 	ok(cairn_inflate_place(inflate), "there seems to be room");
 	signal(SIGXFSZ, SIG_IGN);
 	struct rlimit before, small;
 	getrlimit(RLIMIT_FSIZE, &before);
 	small = (struct rlimit){1 << 20, before.rlim_max};
 	setrlimit(RLIMIT_FSIZE, &small);
-	ok(!cairn_inflate_wait(inflate, length) && cairn_inflate_lacked_room(inflate), "a disk that is full after all ends the unpacking");
+	ok(!cairn_inflate_wait(inflate, 0, length) && cairn_inflate_lacked_room(inflate),
+		"a disk that is full after all ends the unpacking");
 	setrlimit(RLIMIT_FSIZE, &before);
-	ok(cairn_inflate_wait(inflate, 1 << 20) && memcmp(cairn_inflate_bytes(inflate).data, plain, 1 << 20) == 0,
+	ok(cairn_inflate_wait(inflate, 0, 1 << 20) && memcmp(cairn_inflate_bytes(inflate).data, plain, 1 << 20) == 0,
 		"what was written is right");
 	ok(cairn_inflate_bytes(inflate).data[length - 1] == 0, "and the rest reads as zeroes");
 	cairn_inflate_free(inflate);
