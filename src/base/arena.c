@@ -69,6 +69,11 @@ char *cairn_arena_text(struct cairn_arena *arena, struct cairn_bytes bytes)
 	return text;
 }
 
+struct cairn_bytes cairn_arena_keep(struct cairn_arena *arena, struct cairn_bytes bytes)
+{
+	return (struct cairn_bytes){cairn_arena_text(arena, bytes), bytes.length};
+}
+
 char *cairn_arena_format(struct cairn_arena *arena, const char *format, ...)
 {
 	va_list arguments;

@@ -27,6 +27,8 @@ void *cairn_arena_zero(struct cairn_arena *arena, size_t count, size_t size);
 /* A terminated copy of BYTES. */
 char *cairn_arena_text(struct cairn_arena *arena, struct cairn_bytes bytes);
 
+/* The same, with its length. */
+struct cairn_bytes cairn_arena_keep(struct cairn_arena *arena, struct cairn_bytes bytes);
 /* A formatted, terminated string. */
 char *cairn_arena_format(struct cairn_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -48,6 +48,8 @@ static inline struct cairn_bytes cairn_bytes_skip(struct cairn_bytes bytes, size
 {
 	if (count > bytes.length)
 		count = bytes.length;
+	if (count == 0) /* nothing may also have no address, to which nothing can be added */
+		return bytes;
 	return (struct cairn_bytes){bytes.data + count, bytes.length - count};
 }
 

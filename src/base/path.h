@@ -37,6 +37,23 @@ static inline size_t cairn_path_folder(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+/* Whether PATH leads to the kernel's own files or to devices, if it begins at the root: into /proc, /sys or /dev, however it is spelled.
+ * Links are not followed. No file that a program is made of is there, but a path from an untrusted file may say so. */
+static inline bool cairn_path_is_special(const char *path)
+{
+	static const char *const folders[] = {"proc", "sys", "dev"};
+	for (size_t depth = 0; *(path += strspn(path, "/"));) {
+		size_t length = strcspn(path, "/");
+		bool stays = length == 1 && path[0] == '.', leads_up = length == 2 && path[0] == '.' && path[1] == '.';
+		for (size_t i = 0; depth == 0 && i < sizeof folders / sizeof *folders; i++)
+			if (length == strlen(folders[i]) && memcmp(path, folders[i], length) == 0)
+				return true;
+		depth = leads_up ? depth - (depth > 0) : depth + !stays;
+		path += length;
+	}
+	return false;
+}
+
 /* Takes the " (deleted)" that the kernel puts behind the path of a file that is gone off PATH; whether there was one. */
 static inline bool cairn_path_take_deleted(struct cairn_bytes *path)
 {

@@ -25,7 +25,7 @@ uint32_t cairn_strings_add(struct cairn_strings *strings, struct cairn_bytes tex
 	if (id != CAIRN_NONE)
 		return id;
 	cairn_array_room(strings->items, strings->count, strings->capacity);
-	strings->items[strings->count++] = (struct cairn_bytes){cairn_arena_text(&strings->arena, text), text.length};
+	strings->items[strings->count++] = cairn_arena_keep(&strings->arena, text);
 	id = (uint32_t)strings->count;
 	cairn_index_add(&strings->index, hash, id);
 	return id;

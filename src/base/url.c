@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 
+#include <strings.h>
+
 /* Whatever the locale calls letters. */
 static bool is_plain(char c)
 {
@@ -70,7 +72,7 @@ bool cairn_url_set_aside(char *text, struct cairn_error *error)
 		return strcmp(earlier->credentials, credentials) == 0 ||
 		       cairn_fail_usage(error, "%.*s is given with two users or passwords; give one", (int)origin.length, origin.data);
 	struct kept *kept = cairn_arena_alloc(&memory, sizeof *kept);
-	*kept = (struct kept){{cairn_arena_text(&memory, origin), origin.length}, credentials, all_kept};
+	*kept = (struct kept){cairn_arena_keep(&memory, origin), credentials, all_kept};
 	all_kept = kept;
 	return true;
 }
@@ -91,4 +93,22 @@ void cairn_url_restore(struct cairn_buffer *out, const char *url)
 		cairn_buffer_format(out, "%s@", credentials);
 	}
 	cairn_buffer_text(out, authority);
+}
+
+/* HOST:PORT of URL. *SECURE says whether its scheme is https. */
+static struct cairn_bytes server_of(const char *url, bool *secure)
+{
+	size_t scheme = strcspn(url, ":/?#");
+	bool given = strncmp(url + scheme, "://", 3) == 0;
+	*secure = given && scheme == 5 && strncasecmp(url, "https", 5) == 0;
+	const char *host = given ? url + scheme + 3 : url;
+	return (struct cairn_bytes){host, strcspn(host, "/?#")};
+}
+
+bool cairn_url_same_server(const char *url, const char *other)
+{
+	bool secure, other_secure;
+	struct cairn_bytes server = server_of(url, &secure), other_server = server_of(other, &other_secure);
+	return secure == other_secure && server.length == other_server.length &&
+	       strncasecmp(server.data, other_server.data, server.length) == 0;
 }

@@ -25,4 +25,8 @@ const char *cairn_url_credentials(const char *url);
 /* Appends URL as it was before cairn_url_set_aside, for the request. */
 void cairn_url_restore(struct cairn_buffer *out, const char *url);
 
+/* Whether URL and OTHER name the same server: scheme (http:// where it is omitted), host and port. What is written differently, such as
+ * with the default port, is not the same. */
+bool cairn_url_same_server(const char *url, const char *other);
+
 #endif

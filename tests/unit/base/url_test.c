@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* url_test.c - addresses: parts, names and passwords taken out, and what is refused.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/url.h"
 #include "tap.h"
 

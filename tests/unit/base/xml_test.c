@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* xml_test.c - text in XML: what is escaped, and what XML cannot contain.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/xml.h"
 #include "tap.h"
 
