@@ -339,17 +339,15 @@ static void run_extended(struct machine *machine, uint8_t opcode)
 		number = cairn_cursor_uleb(in);
 		set_rule(machine, number, CAIRN_RULE_VALUE_EXPRESSION, take_expression(machine));
 		return;
-#if defined(__aarch64__)
-	case 0x2c: /* AARCH64_negate_ra_state_with_pc */
-	case 0x2d: return; /* AARCH64_negate_ra_state: authentication bits are always stripped */
-#endif
 	case 0x2e: cairn_cursor_uleb(in); return; /* GNU_args_size: for landing pads only */
 	case 0x2f: /* GNU_negative_offset_extended */
 		number = cairn_cursor_uleb(in);
 		set_rule(machine, number, CAIRN_RULE_OFFSET, -factored(machine, (int64_t)cairn_cursor_uleb(in)));
 		return;
+	default:
+		if (!cairn_arch_is_idle_rule(opcode))
+			cairn_cursor_fail(in);
 	}
-	cairn_cursor_fail(in);
 }
 
 /* Runs a program until it has passed the pc. */

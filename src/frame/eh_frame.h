@@ -8,17 +8,8 @@
 #ifndef CAIRN_FRAME_EH_FRAME_H
 #define CAIRN_FRAME_EH_FRAME_H
 
+#include "arch/arch.h"
 #include "base/bytes.h"
-
-/* Registers by their DWARF numbers; those past the last (vectors and the like) never matter for a stack. The one that rules
- * call the return address is the pc itself on x86_64 and a register of its own on aarch64. */
-#if defined(__x86_64__)
-enum { CAIRN_REGISTERS = 17, CAIRN_REGISTER_SP = 7, CAIRN_REGISTER_FP = 6, CAIRN_REGISTER_RETURN = 16, CAIRN_RETURN_IS_PC = 1 };
-#elif defined(__aarch64__)
-enum { CAIRN_REGISTERS = 32, CAIRN_REGISTER_SP = 31, CAIRN_REGISTER_FP = 29, CAIRN_REGISTER_RETURN = 30, CAIRN_RETURN_IS_PC = 0 };
-#else
-#error "Cairn's unwinder knows x86_64 and aarch64"
-#endif
 
 /* A loaded object: its bytes, and the address of the first one; in a live process, its address in memory. */
 struct cairn_image {

@@ -13,7 +13,8 @@ enum cairn_attach_state {
 	CAIRN_ATTACH_RUNNING,
 	CAIRN_ATTACH_FAILED,   /* `problem` says why */
 	CAIRN_ATTACH_DETACHED,
-	CAIRN_ATTACH_WAITING,  /* a forked child whose agent has not started yet (start.h) */
+	CAIRN_ATTACH_WAITING,  /* the agent is loaded and has not started yet (agent/host/start.c) */
+	CAIRN_ATTACH_WAITING_JEMALLOC, /* the same, and jemalloc's profiler has samples, which only the agent can dump */
 };
 
 enum { CAIRN_ATTACH_VERSION = 1 };
@@ -23,8 +24,8 @@ struct cairn_attach {
 	uint32_t version;
 	_Atomic uint32_t state;
 	int32_t descriptor; /* of the library's memfd plus 1, which the agent closes; 0 for none */
-	char config[1536];  /* as in CAIRN_CONF; what the process has in its own stands behind it, and wins. "" in a child that waits for
-			     * the settings that it has */
+	char config[1536];  /* as in CAIRN_CONF; what the process has in its own stands behind it, and wins. "" for an agent that waits,
+			     * which has its settings */
 	char problem[512];
 };
 

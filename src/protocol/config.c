@@ -124,6 +124,13 @@ bool cairn_config_has_limit(const struct cairn_config *config)
 	return given;
 }
 
+bool cairn_config_has_work(const struct cairn_config *config)
+{
+	struct cairn_trigger_rules rules;
+	return config->listen_unix || config->listen[0] || config->ledger[0] || config->budget || cairn_config_has_limit(config) ||
+	       cairn_config_rules(config, &rules);
+}
+
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)
 {
 	struct cairn_trigger_rules rules;
@@ -219,6 +226,10 @@ static bool set(struct cairn_config *config, const struct key *key, struct cairn
 			return problem(config, "%s is longer than %zu bytes", key->name, key->size - 1);
 		memcpy(field, value.data, value.length);
 		field[value.length] = 0;
+		if (key - keys == CAIRN_KEY_LISTEN) {
+			config->listen_unix = strcmp(config->listen, CAIRN_LISTEN_UNIX) == 0;
+			config->listen[config->listen_unix ? 0 : value.length] = 0;
+		}
 	} else if (key->kind == RULE) {
 		struct cairn_error error;
 		if (!cairn_trigger_set(&config->rules, key->name, text, &error))
@@ -439,7 +450,8 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 	else if (key->kind == CHOICE)
 		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : key->unset);
 	else
-		snprintf(out, size, "%s", index == CAIRN_KEY_TOKEN && field[0] ? "set" : field);
+		snprintf(out, size, "%s", index == CAIRN_KEY_TOKEN && field[0] ? "set"
+					  : index == CAIRN_KEY_LISTEN && config->listen_unix ? CAIRN_LISTEN_UNIX : field);
 	return key->name;
 }
 

@@ -63,6 +63,8 @@ enum cairn_config_key {
 
 /* Bytes, of `period`. */
 #define CAIRN_PERIOD_MOST ((uint64_t)1 << 40)
+/* As `listen`: on the process's own socket alone, and from the start. */
+#define CAIRN_LISTEN_UNIX "unix"
 #define CAIRN_PERIOD_DEFAULT ((uint64_t)512 << 10)
 
 enum cairn_config_unwinder { CAIRN_UNWINDER_JEMALLOC, CAIRN_UNWINDER_CAIRN };
@@ -72,6 +74,7 @@ enum cairn_config_switch { CAIRN_CONFIG_OFF, CAIRN_CONFIG_ON, CAIRN_CONFIG_UNSET
 struct cairn_config {
 	uint64_t activate;     /* enum cairn_config_switch; unset: as MALLOC_CONF says */
 	char listen[128];      /* host:port for TCP; "" for none */
+	bool listen_unix;      /* listen:unix was given */
 	char token[4097];      /* required from every TCP client; "" for none */
 	bool token_unusable;   /* an invalid token was given, or may have been: do not listen on TCP without one */
 	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
@@ -105,6 +108,9 @@ void cairn_config_default(struct cairn_config *config);
 
 /* The rules for automatic dumps, from all keys together; returns false if there are none. */
 bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules);
+
+/* Whether the agent has work before anybody asks for it: to listen, to write or thin dumps, to keep a ledger in a file, to hold a budget. */
+bool cairn_config_has_work(const struct cairn_config *config);
 
 /* The limits of the dump folder. Without any rule or limit, only the free space counts and nothing is ever removed. Their owner is not
  * set. */

@@ -6,14 +6,12 @@
 #include "base/entries.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "http/tcp.h"
+#include "process/proc.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
-#include <strings.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,18 +75,6 @@ void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 		 tried[2]);
 }
 
-static bool answers(const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int socket_descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (socket_descriptor < 0)
-		return true; /* cannot tell, so leave it alone */
-	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-	bool refused = connect(socket_descriptor, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
-	close(socket_descriptor);
-	return !refused;
-}
-
 /* Removes the sockets of processes that were killed, and nothing else. A socket that another agent has just bound and does not listen on
  * yet looks the same, so the folder is locked while an agent does that, and not swept. */
 static void sweep(const char *path_of_folder, int folder)
@@ -100,7 +86,7 @@ static void sweep(const char *path_of_folder, int folder)
 	for (const struct dirent64 *entry; (entry = cairn_entries_next(&entries));) {
 		char path[108 + 256];
 		snprintf(path, sizeof path, "%s/%s", path_of_folder, entry->d_name);
-		if (entry->d_type == DT_SOCK && strlen(path) < 108 && !answers(path))
+		if (entry->d_type == DT_SOCK && strlen(path) < 108 && !cairn_unix_answers(path))
 			unlinkat(folder, entry->d_name, 0);
 	}
 }
@@ -134,7 +120,7 @@ static int listen_abstract(struct cairn_listen *place)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	bool bound = false;
 	for (int i = 0; i < 16 && descriptor >= 0 && !bound; i++) {
-		snprintf(place->name, sizeof place->name, i ? "%d-%d.sock" : "%d.sock", getpid(), i + 1);
+		snprintf(place->name, sizeof place->name, i ? "%d-%d.sock" : "%d.sock", cairn_proc_own(), i + 1);
 		int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "cairn/%s", place->name);
 		bound = bind(descriptor, (struct sockaddr *)&address,
 			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0;
@@ -163,7 +149,7 @@ int cairn_listen_local(struct cairn_listen *place)
 	bool bound = false;
 	/* A live process of another PID namespace that shares the folder may have the name. */
 	for (int i = 0; i < 16 && descriptor >= 0 && !bound; i++) {
-		snprintf(place->name, sizeof place->name, i ? "%d-%d.sock" : "%d.sock", getpid(), i + 1);
+		snprintf(place->name, sizeof place->name, i ? "%d-%d.sock" : "%d.sock", cairn_proc_own(), i + 1);
 		snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", place->folder, place->name);
 		fchmod(descriptor, 0600); /* before bind: there is no moment at which others could connect */
 		bound = bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0;
@@ -195,166 +181,34 @@ void cairn_listen_remove(struct cairn_listen *place)
 	place->path[0] = 0;
 }
 
-bool cairn_listen_parse(const char *text, char *host, size_t size, unsigned *port)
-{
-	const char *colon = strrchr(text, ':');
-	struct cairn_bytes number = cairn_bytes_of(colon ? colon + 1 : text);
-	size_t length = colon ? (size_t)(colon - text) : 0;
-	if (length > 0 && text[0] == '[') {
-		if (text[length - 1] != ']')
-			return false;
-		text++;
-		length -= 2;
-	} else if (length > 0 && memchr(text, ':', length)) {
-		return false; /* an IPv6 address needs its brackets */
-	}
-	uint64_t value;
-	if (length >= size || !cairn_text_decimal(&number, &value) || number.length > 0 || value == 0 || value > 65535)
-		return false;
-	snprintf(host, size, "%.*s", (int)length, text);
-	if (length == 0 || strcasecmp(host, "localhost") == 0)
-		snprintf(host, size, "127.0.0.1");
-	*port = (unsigned)value;
-	return true;
-}
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-/* Accepts numeric addresses only: resolving names would bring the host's resolver, its files and its malloc into our thread. */
-static socklen_t make_address(union address *address, const char *host, unsigned port, bool *loopback)
-{
-	*address = (union address){0};
-	if (inet_pton(AF_INET, strcmp(host, "*") == 0 ? "0.0.0.0" : host, &address->v4.sin_addr) == 1) {
-		address->v4.sin_family = AF_INET;
-		address->v4.sin_port = htons((uint16_t)port);
-		*loopback = (ntohl(address->v4.sin_addr.s_addr) >> 24) == 127;
-		return sizeof address->v4;
-	}
-	*address = (union address){0};
-	if (inet_pton(AF_INET6, host, &address->v6.sin6_addr) == 1) {
-		address->v6.sin6_family = AF_INET6;
-		address->v6.sin6_port = htons((uint16_t)port);
-		*loopback = IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
-		return sizeof address->v6;
-	}
-	return 0;
-}
-
-struct endpoint {
-	char host[64];
-	unsigned port;
-	union address address;
-	socklen_t size;
-	bool loopback;
-};
-
-/* Returns what is wrong with TEXT, or NULL after filling in ENDPOINT. */
-static const char *read_endpoint(const char *text, struct endpoint *endpoint)
-{
-	if (!cairn_listen_parse(text, endpoint->host, sizeof endpoint->host, &endpoint->port))
-		return "not address:port";
-	endpoint->size = make_address(&endpoint->address, endpoint->host, endpoint->port, &endpoint->loopback);
-	return endpoint->size ? NULL : "use a numeric address or localhost";
-}
-
-const char *cairn_listen_check(const char *text)
-{
-	return read_endpoint(text, &(struct endpoint){0});
-}
-
-/* A page of any site can reach this machine as 0.0.0.0 or the like, a name that belongs to nobody. */
-static bool is_unspecified(const union address *address)
-{
-	if (address->any.sa_family == AF_INET)
-		return ntohl(address->v4.sin_addr.s_addr) >> 24 == 0;
-	const struct in6_addr *v6 = &address->v6.sin6_addr;
-	return IN6_IS_ADDR_UNSPECIFIED(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 0);
-}
-
 static int refuse_tcp(struct cairn_listen *place, const char *address, const char *why)
 {
 	snprintf(place->tcp_problem, sizeof place->tcp_problem, "%.100s: %s", address, why);
 	return -1;
 }
 
-/* Options that every connection inherits: a client whose machine has vanished is noticed while its call waits, and the kernel buffers
- * little for a client that does not read, or that we do not read from. */
-static void prepare_for_strangers(int listener)
-{
-	static const struct {
-		int level, name, value;
-	} options[] = {
-		{SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 15}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
-		{IPPROTO_TCP, TCP_KEEPCNT, 3}, {SOL_SOCKET, SO_SNDBUF, 256 << 10}, {SOL_SOCKET, SO_RCVBUF, 128 << 10},
-	};
-	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-		setsockopt(listener, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
-}
-
 int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *config)
 {
-	struct endpoint endpoint;
+	struct cairn_tcp tcp;
 	place->tcp_shown[0] = 0;
 	if (!config->listen[0])
 		return -1;
-	const char *wrong = read_endpoint(config->listen, &endpoint);
+	const char *wrong = cairn_tcp_read(&tcp, config->listen, false);
 	if (wrong)
 		return refuse_tcp(place, config->listen, wrong);
 	if (config->token_unusable)
 		return refuse_tcp(place, config->listen, "the token cannot be used");
-	place->tcp_needs_token = !endpoint.loopback && !config->token[0];
-	if (place->tcp_needs_token)
+	if (!tcp.loopback && !config->token[0])
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
-	int descriptor = cairn_descriptor_adopt(socket(endpoint.address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int descriptor = cairn_tcp_listen(&tcp);
 	if (descriptor < 0)
 		return refuse_tcp(place, config->listen, cairn_errno_text(errno));
-	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	prepare_for_strangers(descriptor);
-	if (bind(descriptor, &endpoint.address.any, endpoint.size) != 0 || listen(descriptor, backlog) != 0) {
-		refuse_tcp(place, config->listen, cairn_errno_text(errno));
-		cairn_descriptor_close(descriptor);
-		return -1;
-	}
 	place->tcp_problem[0] = 0;
-	snprintf(place->tcp_shown, sizeof place->tcp_shown, strchr(endpoint.host, ':') ? "[%s]:%u" : "%s:%u", endpoint.host, endpoint.port);
+	cairn_tcp_show(&tcp, place->tcp_shown);
 	return descriptor;
 }
 
-static bool equals(struct cairn_bytes a, const char *b, size_t length)
+const char *cairn_listen_check(const char *text)
 {
-	return a.length == length && strncasecmp(a.data, b, length) == 0;
-}
-
-bool cairn_listen_host_is_ours(struct cairn_bytes host, const char *extra)
-{
-	char name[64] = "";
-	union address address;
-	bool loopback;
-	if (host.length > 0 && host.data[0] == '[') {
-		const char *end = memchr(host.data, ']', host.length);
-		if (!end)
-			return false;
-		host = (struct cairn_bytes){host.data + 1, (size_t)(end - host.data) - 1};
-	} else {
-		const char *colon = host.length ? memchr(host.data, ':', host.length) : NULL;
-		if (colon)
-			host.length = (size_t)(colon - host.data);
-	}
-	if (host.length == 0 || host.length >= sizeof name)
-		return false;
-	memcpy(name, host.data, host.length);
-	if (name[0] != '*' && make_address(&address, name, 1, &loopback))
-		return !is_unspecified(&address);
-	if (equals(host, "localhost", 9) || (gethostname(name, sizeof name - 1) == 0 && equals(host, name, strlen(name))))
-		return true;
-	for (size_t length; *extra; extra += length + strspn(extra + length, " ")) {
-		length = strcspn(extra, " ");
-		if (length > 0 && equals(host, extra, length))
-			return true;
-	}
-	return false;
+	return strcmp(text, CAIRN_LISTEN_UNIX) == 0 ? NULL : cairn_tcp_read(&(struct cairn_tcp){0}, text, false);
 }

@@ -18,7 +18,6 @@ struct cairn_listen {
 	int folder_descriptor; /* the folder, for removing the socket wherever the process's root is by then; -1 */
 	char tcp_shown[160];   /* the listening address */
 	char local_problem[160], tcp_problem[160];
-	bool tcp_needs_token;  /* the problem is that others could connect without one */
 };
 
 /* Finds or creates the folder for sockets of the process's current user; `folder` is "" if that is impossible. RUNTIME is
@@ -40,12 +39,5 @@ int cairn_listen_tcp(struct cairn_listen *listen, const struct cairn_config *con
 
 /* Removes the socket's name. Async-signal-safe. */
 void cairn_listen_remove(struct cairn_listen *listen);
-
-/* Splits "host:port", "[v6]:port", ":port" or "port". An empty host is loopback. */
-bool cairn_listen_parse(const char *text, char *host, size_t size, unsigned *port);
-
-/* Whether HOST (a Host header, with or without port) is one that a browser cannot have been tricked into: an address, but not the
- * unspecified one (0.0.0.0, ::), localhost, this machine's name, or one of EXTRA (separated by spaces). */
-bool cairn_listen_host_is_ours(struct cairn_bytes host, const char *extra);
 
 #endif

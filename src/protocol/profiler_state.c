@@ -7,7 +7,7 @@
 
 const char *cairn_profiler_state_name(enum cairn_profiler_state state)
 {
-	static const char *const names[] = {"no jemalloc", "built without profiling", "not enabled", "inactive", "active"};
+	static const char *const names[] = {"unavailable", "built without profiling", "not enabled", "inactive", "active"};
 	static_assert(sizeof names / sizeof *names == CAIRN_PROFILER_ACTIVE + 1, "every state has a name");
 	return names[state];
 }

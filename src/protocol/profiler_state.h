@@ -6,14 +6,14 @@
 #include <stdbool.h>
 
 enum cairn_profiler_state {
-	CAIRN_PROFILER_NO_JEMALLOC, /* no jemalloc, or not the one in use */
+	CAIRN_PROFILER_UNAVAILABLE, /* the process cannot be profiled by its engine: the status says why */
 	CAIRN_PROFILER_NOT_BUILT,   /* jemalloc was built without profiling */
 	CAIRN_PROFILER_NOT_ENABLED, /* started without prof:true */
 	CAIRN_PROFILER_INACTIVE,    /* enabled, not sampling */
 	CAIRN_PROFILER_ACTIVE,
 };
 
-/* "no jemalloc", "built without profiling", "not enabled", "inactive", "active". */
+/* "unavailable", "built without profiling", "not enabled", "inactive", "active". */
 const char *cairn_profiler_state_name(enum cairn_profiler_state state);
 
 /* Whether NAME, which a status has, is that of STATE. */
