@@ -92,7 +92,7 @@ bool cairn_context_service(int pid, char name[CAIRN_CONTEXT_NAME])
 	char path[CAIRN_PROC_PATH];
 	bool found = false;
 	name[0] = 0;
-	int descriptor = cairn_peek_open(cairn_proc_path(path, pid == getpid() ? 0 : pid, "maps"));
+	int descriptor = cairn_peek_open(cairn_proc_path(path, pid == cairn_proc_own() ? 0 : pid, "maps"));
 	if (descriptor < 0)
 		return false;
 	struct cairn_buffer maps = cairn_pages(maps_most);
@@ -117,7 +117,7 @@ void cairn_context_own(char name[CAIRN_CONTEXT_NAME])
 		_Atomic uint64_t words[CAIRN_CONTEXT_NAME / sizeof(uint64_t)];
 	} known;
 	uint64_t words[CAIRN_CONTEXT_NAME / sizeof(uint64_t)];
-	pid_t pid = getpid();
+	pid_t pid = cairn_proc_own();
 	int64_t before = atomic_load(&known.time_ns), now = cairn_clock_ns();
 	if ((now - before >= fresh_ns || atomic_load(&known.pid) != pid) && atomic_compare_exchange_strong(&known.time_ns, &before, now)) {
 		memset(words, 0, sizeof words);

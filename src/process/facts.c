@@ -6,6 +6,7 @@
 #include "base/pages.h"
 #include "base/peek.h"
 #include "process/clock.h"
+#include "process/proc.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -58,11 +59,12 @@ static int64_t known_start_ns(const struct cairn_life *life)
 
 void cairn_facts_get(struct cairn_facts *facts)
 {
-	*facts = (struct cairn_facts){.pid = getpid()};
+	char path[CAIRN_PROC_PATH];
+	*facts = (struct cairn_facts){.pid = cairn_proc_own()};
 	cairn_life_of(facts->pid, &facts->life);
 	facts->start_ns = known_start_ns(&facts->life);
 	gethostname(facts->host, sizeof facts->host - 1);
-	ssize_t length = readlink("/proc/thread-self/exe", facts->executable, sizeof facts->executable - 1);
+	ssize_t length = readlink(cairn_proc_path(path, 0, "exe"), facts->executable, sizeof facts->executable - 1);
 	facts->executable[length > 0 ? length : 0] = 0;
 	if (length <= 0) { /* no /proc here: as it was started, if that was by its path */
 		const char *started = (const char *)getauxval(AT_EXECFN);
@@ -71,7 +73,7 @@ void cairn_facts_get(struct cairn_facts *facts)
 		facts->executable[room] = 0;
 	}
 	struct cairn_buffer command = cairn_pages(4096);
-	cairn_facts_read("/proc/thread-self/cmdline", &command);
+	cairn_facts_read(cairn_proc_path(path, 0, "cmdline"), &command);
 	size_t kept = command.length < sizeof facts->command ? command.length : sizeof facts->command - 1;
 	for (size_t i = 0; i < kept; i++)
 		facts->command[i] = (unsigned char)command.data[i] < ' ' ? ' ' : command.data[i];

@@ -1,4 +1,4 @@
-/* facts.h - facts about this process, read from /proc and the loader without allocating.
+/* facts.h - facts about this process, or the one that it speaks for (proc.h), read from /proc and the loader without allocating.
  *
  * If /proc is not mounted (a chroot, a strict sandbox), only the facts that come from it are missing.
  * SPDX-License-Identifier: Apache-2.0 */

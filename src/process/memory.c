@@ -293,7 +293,8 @@ static double read_pressure(int descriptor)
 	return whole > 100 || part > 99 ? 0 : (double)(whole * 100 + part) / 10000;
 }
 
-static void refresh(struct cairn_memory *memory)
+/* Reads what the machine and the group say. */
+static void ask_group(struct cairn_memory *memory)
 {
 	char path[path_size], text[piece];
 	struct cairn_memory_reading *slow = &memory->slow;
@@ -301,7 +302,6 @@ static void refresh(struct cairn_memory *memory)
 	struct cairn_bytes lines = cairn_peek(path, text, sizeof text);
 	slow->host_total = number_of(lines, "MemTotal:") << 10;
 	slow->host_available = number_of(lines, "MemAvailable:") << 10;
-	find_group(memory);
 	slow->limit = slow->host_total;
 	slow->limit_of_group = false;
 	slow->usage = 0;
@@ -310,6 +310,24 @@ static void refresh(struct cairn_memory *memory)
 		read_limits(memory);
 	read_events(memory, &slow->events);
 	slow->pressure = read_pressure(memory->pressure);
+}
+
+/* Reads the values that change rarely, or takes them over from another process of the group that has done so. */
+static void refresh(struct cairn_memory *memory, int64_t now)
+{
+	find_group(memory);
+	struct cairn_memory_groups *groups = memory->groups;
+	struct cairn_memory_group *row = groups ? &groups->rows[memory->membership % (sizeof groups->rows / sizeof *groups->rows)] : NULL;
+	if (row && row->membership && row->membership == memory->membership && now - row->refreshed_ns < refresh_ns) {
+		memory->slow = row->slow;
+		memory->limiting = row->limiting;
+		memory->refreshed_ns = row->refreshed_ns;
+		return;
+	}
+	ask_group(memory);
+	memory->refreshed_ns = now;
+	if (row)
+		*row = (struct cairn_memory_group){memory->membership, now, memory->limiting, memory->slow};
 }
 
 /* How many processes the OOM killer has killed in the group or on the whole machine; 0 when unknown. */
@@ -355,10 +373,8 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 	struct cairn_proc_statm statm;
 	if (!cairn_proc_statm_parse(cairn_peek_again(memory->statm, text, sizeof text), &statm) || statm.size == 0)
 		return false; /* a zombie has no memory; nor has a thread of the kernel */
-	if (memory->refreshed_ns == INT64_MIN || now - memory->refreshed_ns >= refresh_ns) {
-		refresh(memory);
-		memory->refreshed_ns = now;
-	}
+	if (memory->refreshed_ns == INT64_MIN || now - memory->refreshed_ns >= refresh_ns)
+		refresh(memory, now);
 	*reading = memory->slow;
 	reading->resident = statm.resident;
 	reading->anonymous = statm.anonymous;
@@ -397,7 +413,8 @@ static uint64_t left_in_group(const struct cairn_memory *memory, size_t length)
 
 uint64_t cairn_memory_left(struct cairn_memory *memory)
 {
-	refresh(memory);
+	find_group(memory);
+	ask_group(memory);
 	uint64_t left = memory->slow.host_available;
 	for (size_t length = strlen(memory->group); length; length = parent_length(memory, length)) {
 		uint64_t in_group = left_in_group(memory, length);

@@ -1,7 +1,8 @@
 /* memory.h - the memory of a process and its limits, from /proc and control groups, read without allocating.
  *
  * Values that change quickly (the process's own memory) take one pread of a descriptor that stays open; values that change rarely
- * (limits, pressure, events, the group itself) are read again every two seconds. The open descriptor also identifies the process: once
+ * (limits, pressure, events, the group itself) are read again every two seconds, once for all processes of a group if they share a
+ * cairn_memory_groups. The open descriptor also identifies the process: once
  * that process has ended, the kernel returns nothing through it, even if the PID has been reused.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROCESS_MEMORY_H
@@ -36,6 +37,16 @@ enum { CAIRN_MEMORY_PATH = 512 };
  * after the start of one that is to keep its own limit. */
 void cairn_memory_raise_file_limit(void);
 
+/* What the groups of processes last said, so that processes of one group ask the kernel once. All zeroes is empty. For one thread. */
+struct cairn_memory_groups {
+	struct cairn_memory_group {
+		uint64_t membership; /* 0 for an empty row */
+		int64_t refreshed_ns;
+		size_t limiting;
+		struct cairn_memory_reading slow;
+	} rows[64];
+};
+
 /* One process that is read repeatedly. It holds up to three descriptors: whoever has many calls cairn_memory_raise_file_limit. */
 struct cairn_memory {
 	const char *root;      /* prefix of /proc; borrowed */
@@ -49,6 +60,7 @@ struct cairn_memory {
 	struct cairn_memory_reading slow; /* the values read at that time */
 	uint64_t membership;   /* a hash of the process's groups in /proc */
 	uint64_t group_kills, host_kills; /* OOM kills when it was opened */
+	struct cairn_memory_groups *groups; /* shared by all that one thread reads; borrowed; NULL for none, which is as it is opened */
 };
 
 /* Opens process PID; 0 is the calling process, which must then be read on the thread that opened it. ROOT is "" except in tests. Fails if

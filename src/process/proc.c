@@ -9,9 +9,23 @@
 #include <assert.h>
 #include <link.h>
 #include <stdio.h>
+#include <unistd.h>
+
+static int spoken_for;
+
+void cairn_proc_speak_for(int pid)
+{
+	spoken_for = pid;
+}
+
+int cairn_proc_own(void)
+{
+	return spoken_for ? spoken_for : getpid();
+}
 
 const char *cairn_proc_path(char out[CAIRN_PROC_PATH], int pid, const char *name)
 {
+	pid = pid ? pid : spoken_for;
 	int length = pid ? snprintf(out, CAIRN_PROC_PATH, "/proc/%d/%s", pid, name)
 			 : snprintf(out, CAIRN_PROC_PATH, "/proc/thread-self/%s", name);
 	assert(length < CAIRN_PROC_PATH);
@@ -21,6 +35,7 @@ const char *cairn_proc_path(char out[CAIRN_PROC_PATH], int pid, const char *name
 
 const char *cairn_proc_task_path(char out[CAIRN_PROC_PATH], int pid, int tid, const char *name)
 {
+	pid = pid ? pid : spoken_for;
 	int length = pid ? snprintf(out, CAIRN_PROC_PATH, "/proc/%d/task/%d/%s", pid, tid, name)
 			 : snprintf(out, CAIRN_PROC_PATH, "/proc/self/task/%d/%s", tid, name);
 	assert(length < CAIRN_PROC_PATH);
@@ -30,7 +45,7 @@ const char *cairn_proc_task_path(char out[CAIRN_PROC_PATH], int pid, int tid, co
 
 bool cairn_proc_stat_parse(struct cairn_bytes text, struct cairn_proc_stat *stat)
 {
-	enum { state_field = 3, parent_field = 4, child_faults_field = 11, threads_field = 20, start_field = 22, exit_field = 52 };
+	enum { state_field = 3, parent_field = 4, faults_field = 10, child_faults_field = 11, major_field = 12, threads_field = 20, start_field = 22, exit_field = 52 };
 	*stat = (struct cairn_proc_stat){0};
 	/* PID (NAME) STATE PARENT ...: the name may contain anything, so it ends with the last bracket. */
 	const char *end = text.length ? memrchr(text.data, ')', text.length) : NULL;
@@ -47,6 +62,10 @@ bool cairn_proc_stat_parse(struct cairn_bytes text, struct cairn_proc_stat *stat
 			cairn_text_decimal(&word, &number);
 		if (field == parent_field)
 			stat->parent = (int)number;
+		else if (field == faults_field)
+			stat->faults = number;
+		else if (field == major_field)
+			stat->major_faults = number;
 		else if (field == child_faults_field)
 			stat->child_faults = number;
 		else if (field == threads_field)

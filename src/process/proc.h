@@ -1,7 +1,7 @@
 /* proc.h - the files in /proc about one process: the only parsers of stat, statm and status, and of a line of maps.
  *
  * Nothing here allocates. PID 0 stands for the calling process, which is seen through the calling thread: in /proc/self, only the folder
- * task has anything once the first thread has ended.
+ * task has anything once the first thread has ended. In a process that speaks for another, it stands for that one.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROCESS_PROC_H
 #define CAIRN_PROCESS_PROC_H
@@ -10,6 +10,12 @@
 
 enum { CAIRN_PROC_PATH = 64 };
 
+/* From here on, PID 0 stands for process PID. To be called before anything else of this folder, if at all. */
+void cairn_proc_speak_for(int pid);
+
+/* The PID of the process that PID 0 stands for. */
+int cairn_proc_own(void);
+
 /* The path of NAME ("stat", "map_files") in the folder of process PID, or of its thread TID. Return OUT. */
 const char *cairn_proc_path(char out[CAIRN_PROC_PATH], int pid, const char *name);
 const char *cairn_proc_task_path(char out[CAIRN_PROC_PATH], int pid, int tid, const char *name);
@@ -17,6 +23,7 @@ const char *cairn_proc_task_path(char out[CAIRN_PROC_PATH], int pid, int tid, co
 struct cairn_proc_stat {
 	char state; /* a letter as in proc(5): R, S, D, T, t, Z, X */
 	int parent;
+	uint64_t faults, major_faults; /* page faults; those that had to read from a disk */
 	uint64_t child_faults; /* page faults of the children that the process has waited for */
 	uint64_t threads;
 	uint64_t start_ticks;  /* when it started, in clock ticks since boot */

@@ -87,7 +87,7 @@ void cairn_resident_open(struct cairn_resident *resident, int pid, uint64_t page
 	char path[CAIRN_PROC_PATH];
 	bool known = sysconf(_SC_PAGESIZE) == page_size;
 	int pagemap = known ? cairn_descriptor_adopt(open(cairn_proc_path(path, pid, "pagemap"), O_RDONLY | O_CLOEXEC)) : -1;
-	*resident = (struct cairn_resident){.pagemap = pagemap, .is_own = known && !pid, .pages_left = pages};
+	*resident = (struct cairn_resident){.pagemap = pagemap, .is_own = known && !pid && cairn_proc_own() == getpid(), .pages_left = pages};
 	struct scan nothing = {.size = sizeof nothing, .category_mask = is_present, .return_mask = is_present};
 	resident->can_scan = resident->pagemap >= 0 && ioctl(resident->pagemap, scan_request, &nothing) == 0;
 }

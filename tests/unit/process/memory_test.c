@@ -373,6 +373,39 @@ static void test_sum(void)
 	free((char *)(uintptr_t)shared);
 }
 
+/* Processes of one group ask for its limits once, those of others for theirs. */
+static void test_shared_groups(void)
+{
+	static struct cairn_memory_groups groups;
+	struct cairn_memory first, second_of_group, other;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	begin();
+	put("/proc/thread-self/mountinfo", mounts_two);
+	put("/proc/42/cgroup", "0::/a\n");
+	put("/proc/43/cgroup", "0::/a\n");
+	put("/proc/44/cgroup", "0::/b\n");
+	put("/proc/43/statm", "100 40 10 1 0 50 0\n");
+	put("/proc/44/statm", "100 50 10 1 0 50 0\n");
+	put("/sys/fs/cgroup/a/memory.max", "1000000\n");
+	put("/sys/fs/cgroup/b/memory.max", "5000000\n");
+	ok(cairn_memory_open(&first, root, 42, &error) && cairn_memory_open(&second_of_group, root, 43, &error) &&
+		   cairn_memory_open(&other, root, 44, &error), "two processes of one group, and one of another");
+	first.groups = second_of_group.groups = other.groups = &groups;
+	ok(cairn_memory_read(&first, 0, &reading) && reading.limit == 1000000, "the first asks");
+	put("/sys/fs/cgroup/a/memory.max", "2000000\n");
+	ok(cairn_memory_read(&second_of_group, second, &reading) && reading.limit == 1000000, "the second takes what it was told");
+	is_int(reading.anonymous, 30 * sysconf(_SC_PAGESIZE), "with memory of its own");
+	ok(cairn_memory_read(&other, second, &reading) && reading.limit == 5000000, "the other has a limit of its own");
+	ok(cairn_memory_read(&second_of_group, 2 * second, &reading) && reading.limit == 2000000, "what was told is two seconds old at most");
+	put("/proc/42/cgroup", "0::/b\n");
+	ok(cairn_memory_read(&first, 2 * second, &reading) && reading.limit == 5000000, "one that moves takes what its new group was told");
+	ok(reading.limit_of_group && cairn_memory_left(&first) == 5000000, "and knows which group that is");
+	cairn_memory_close(&first);
+	cairn_memory_close(&second_of_group);
+	cairn_memory_close(&other);
+}
+
 int main(void)
 {
 	snprintf(root, sizeof root, "/tmp/cairn-memory.XXXXXX");
@@ -387,6 +420,7 @@ int main(void)
 	test_change();
 	test_real();
 	test_sum();
+	test_shared_groups();
 	ok(holds_without_first_thread(reads_its_memory), "a process without its first thread reads its own memory");
 	begin();
 	char command[100];

@@ -1,8 +1,10 @@
 /* proc_test.c - what the kernel writes about processes, and texts that it would not write.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "process/facts.h"
 #include "process/proc.h"
 #include "tap.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -158,11 +160,38 @@ static void test_maps(void)
 	is_int(taken, 0, "lines that are none");
 }
 
+/* Last: it cannot be undone. */
+static void test_speaking(void)
+{
+	char path[CAIRN_PROC_PATH];
+	struct cairn_facts facts = {0};
+	is_int(cairn_proc_own(), getpid(), "by itself, a process speaks for itself");
+	ok(strcmp(cairn_proc_path(path, 0, "maps"), "/proc/thread-self/maps") == 0, "and sees itself through its thread");
+	pid_t child = fork();
+	if (child == 0) {
+		execl("/bin/sleep", "the one beside", "100", NULL);
+		_exit(1);
+	}
+	cairn_proc_speak_for(child);
+	for (int i = 0; i < 1000 && strcmp(facts.command, "the one beside 100") != 0; i++) {
+		usleep(1000);
+		cairn_facts_get(&facts);
+	}
+	is_int(cairn_proc_own(), child, "one that speaks for another has its PID");
+	is_int(facts.pid, child, "and its facts:");
+	ok(strcmp(facts.command, "the one beside 100") == 0, "its command line: %s", facts.command);
+	ok(strstr(facts.executable, "sleep") || strstr(facts.executable, "coreutils") || strstr(facts.executable, "busybox"), "its program: %s",
+	   facts.executable);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 int main(void)
 {
 	test_stat();
 	test_statm();
 	test_lines();
 	test_maps();
+	test_speaking();
 	return tap_done();
 }
