@@ -30,3 +30,16 @@ struct cairn_end cairn_end_parse(struct cairn_bytes words)
 	}
 	return end;
 }
+
+const char *cairn_end_brief(const char *words, char *out, size_t size)
+{
+	struct cairn_end end = cairn_end_parse(cairn_bytes_of(words));
+	const char *name = end.kind == CAIRN_END_SIGNAL ? sigabbrev_np(end.number) : NULL;
+	if (end.out_of_memory)
+		snprintf(out, size, "killed by the OOM killer");
+	else if (name)
+		snprintf(out, size, "killed (SIG%s)", name);
+	else
+		snprintf(out, size, "%s", words);
+	return out;
+}

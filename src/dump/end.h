@@ -19,6 +19,9 @@ struct cairn_end {
 /* The words: "exited with code 3", "killed by signal 9 (Killed), by the OOM killer (inferred)", "ended, how is not known". */
 void cairn_end_say(const struct cairn_end *end, char *out, size_t size);
 
+/* WORDS, shorter if they say more than people want: "killed (SIGKILL)", "killed by the OOM killer". Returns OUT. */
+const char *cairn_end_brief(const char *words, char *out, size_t size);
+
 /* What WORDS say, which may also be another program's: what they do not say is unknown. */
 struct cairn_end cairn_end_parse(struct cairn_bytes words);
 

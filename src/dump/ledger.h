@@ -1,8 +1,11 @@
 /* ledger.h - the layout of the ledger: the memory in which Cairn's sampler keeps its records.
  *
- * The ledger is one block of fixed size, shared by the process that writes it and any process that holds its descriptor. It begins with a
+ * The ledger is one file of fixed length, shared by the process that writes it and any process that holds its descriptor. It begins with a
  * header that gives the positions of the areas and the sizes of their records; a reader takes these numbers from the header, never from
  * this file. doc/ledger.md describes the layout for other programs.
+ *
+ * Each area gets memory from its beginning on, as records need it; behind that it is a hole. The header says how many records have memory.
+ * Whoever reads the file reads zeroes in a hole, but a program that maps it must not look there: it would allocate the pages.
  *
  * There are no locks. A record is *claimed* by one compare-and-swap, filled, and *published* by one store, so at any moment, even that of a
  * SIGKILL, a record is either complete or recognizably incomplete. A live sample that can change also has a sequence number, which is odd
@@ -23,7 +26,8 @@ enum {
 	CAIRN_LEDGER_LIFETIMES = 32, /* histogram classes: the first is below 2^14 ns, each of the others extends twice as far */
 	CAIRN_LEDGER_FIRST_LIFETIME = 14,
 	CAIRN_LEDGER_HEAPS = 64,     /* malloc is the first */
-	CAIRN_LEDGER_WINDOW = 32,    /* a sample, if there, is in one of this many consecutive slots, wrapping around the table */
+	CAIRN_LEDGER_DEPTH = 4096,   /* the most frames of a stack */
+	CAIRN_LEDGER_PATH = 4096,    /* the longest path of a module */
 	CAIRN_LEDGER_OBJECT = 256,   /* estimated objects are counted in fractions of 1 / 256 */
 };
 
@@ -63,11 +67,12 @@ struct cairn_ledger_sample {
 	int64_t birth_ns;          /* by the ledger's clock */
 	uint64_t objects;          /* the number of objects it stands for, in units of 1 / CAIRN_LEDGER_OBJECT */
 	uint32_t slack;            /* usable bytes beyond SIZE */
-	uint32_t reserved;
+	uint32_t stack_check;      /* the low half of the stack's hash; 0 for none. With any other, the stack has been given up since, and
+				    * so has the sample */
 };
 
 struct cairn_ledger_stack {
-	_Atomic uint64_t hash; /* 0 is free, 1 is being written, anything else is complete; frames never change after that */
+	_Atomic uint64_t hash; /* 0 is free, 1 is being written, anything else is complete; while it stays the same, so do the frames */
 	uint32_t first, depth; /* in the frames */
 	/* Sums of estimates over the samples so far; live memory is the difference. Objects are in units of 1 / CAIRN_LEDGER_OBJECT. */
 	_Atomic uint64_t allocated_samples, allocated_objects, allocated_bytes;
@@ -122,7 +127,7 @@ struct cairn_ledger_mapping {
 	_Atomic uint64_t start; /* 0 is free, 1 is being written, anything else is complete */
 	uint64_t length;
 	int64_t birth_ns;
-	uint32_t stack, thread, kind, reserved;
+	uint32_t stack, thread, kind, stack_check; /* the last as in a sample */
 };
 
 /* Memory at one moment, in bytes. */
@@ -174,6 +179,16 @@ struct cairn_ledger_header {
 	_Atomic uint64_t mappings_used;                /* number of its records that were ever used */
 	_Atomic uint64_t mappings_lost, mappings_lost_bytes; /* those for which there was no room */
 	char allocator[128];                           /* the file that contains malloc, terminated; "" for the program itself */
+	uint64_t grows;                                /* 1 where the counts below hold; 0 where every record has memory */
+	_Atomic uint32_t provided[CAIRN_LEDGER_AREAS]; /* records of each area that have memory */
+	_Atomic uint32_t mappings_provided;
+	uint32_t reserved;
+	_Atomic uint64_t stacks_recycled; /* stacks without live samples that were given up for others; their sums are those of stack 0 */
+	_Atomic uint64_t before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
+	_Atomic uint64_t inherited;       /* 1 in a forked child whose parent was sampled: what it had is the parent's */
+	_Atomic uint64_t stopped;         /* 1 once the agent has been detached: nothing is recorded any more, not even what is freed */
+	_Atomic uint64_t wanted;          /* 1: a command wants the agent's thread, which the next sample starts. Commands write nothing else */
+	char warning[512]; /* in one sentence, what of the process's memory the sampler does not see, and the fix; "" for nothing */
 };
 
 static_assert(sizeof(struct cairn_ledger_sample) == 64, "a cache line");

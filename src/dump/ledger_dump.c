@@ -1,4 +1,4 @@
-/* ledger_dump.c - writes the trailer of a process that has ended, and joins the parts of its dump.
+/* ledger_dump.c - writes the trailer from a ledger, and joins the parts of its dump.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_dump.h"
 
@@ -6,7 +6,6 @@
 #include "base/sort.h"
 #include "base/time.h"
 #include "dump/engine_kind.h"
-#include "dump/ledger_heap.h"
 
 /* The process that LEDGER claims to belong to. */
 static struct cairn_life life_of(const struct cairn_ledger *ledger)
@@ -60,7 +59,7 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
-/* Writes the memory of the process shortly before its end, and its limit. */
+/* Writes the memory of the process, now or shortly before its end, and its limit. */
 static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
 	char name[40];
@@ -69,13 +68,18 @@ static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer
 		struct cairn_smaps smaps = *end->smaps;
 		for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
 			cairn_trailer_write_number(out, name, *value);
-		cairn_trailer_write_number(out, "smaps.before_ms",
-					   end->smaps_before_ns > 0 ? (uint64_t)(end->smaps_before_ns / CAIRN_MILLISECOND_NS) : 0);
+		if (end->lives && smaps.has_holes)
+			cairn_trailer_write_number(out, "smaps.holes", smaps.holes);
+		if (!end->lives)
+			cairn_trailer_write_number(out, "smaps.before_ms",
+						   end->smaps_before_ns > 0 ? (uint64_t)(end->smaps_before_ns / CAIRN_MILLISECOND_NS) : 0);
 	}
-	if (end->reading && end->reading->limit)
-		cairn_trailer_write_number(out, "limit", end->reading->limit);
-	if (end->reading && end->reading->limit_of_group)
-		cairn_trailer_write_number(out, "group.usage", end->reading->usage);
+	if (end->lives)
+		cairn_trailer_write_huge_pages(out);
+	if (end->lives && end->reading)
+		cairn_trailer_write_number(out, "status.rss", end->reading->resident);
+	if (end->reading)
+		cairn_trailer_write_limit(out, end->memory, end->reading);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -85,13 +89,20 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Writes `# cairn history TIME RESIDENT USAGE LIMIT LIVE ALLOCATED`, in order of time. A row that is in both rings is written once. */
-static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer *out)
+static void write_history(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
 	uint32_t most = cairn_ledger_count(ledger, CAIRN_LEDGER_HISTORY);
-	size_t size = ((size_t)most + 1) * sizeof(struct cairn_ledger_row), count = 0;
+	size_t size = ((size_t)most + end->row_count + 1) * sizeof(struct cairn_ledger_row), count = 0;
 	struct cairn_ledger_row *rows = cairn_pages_map(size);
+	int64_t first = INT64_MAX;
 	for (uint32_t i = 0; rows && i < most; i++)
-		count += cairn_ledger_get_row(ledger, i, &rows[count]);
+		if (cairn_ledger_get_row(ledger, i, &rows[count])) {
+			first = rows[count].time_ns < first ? rows[count].time_ns : first;
+			count++;
+		}
+	for (size_t i = 0; rows && i < end->row_count; i++)
+		if (end->rows[i].time_ns && end->rows[i].time_ns < first)
+			rows[count++] = end->rows[i];
 	if (count) {
 		cairn_sort(rows, count, sizeof *rows, compare_rows);
 		cairn_buffer_text(out, "# cairn section history 1\n");
@@ -108,7 +119,8 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 	cairn_pages_unmap(rows, size);
 }
 
-static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
+static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_heap *heap, const struct cairn_ledger_end *end,
+			  int64_t now_ns, struct cairn_buffer *out)
 {
 	const struct cairn_ledger_header *header = &ledger->header;
 	struct cairn_life life = life_of(ledger);
@@ -127,10 +139,16 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 		write_text(out, "service", header->service);
 	write_text(out, "engine", cairn_engine_name(CAIRN_ENGINE_CAIRN));
 	write_text(out, "allocator", header->allocator[0] ? header->allocator : "-");
+	write_text(out, "warning", header->warning);
 	cairn_ledger_write_counts(ledger, out);
+	if (heap->overlapping)
+		cairn_trailer_write_number(out, "sampler.stacks_overlapping", heap->overlapping);
 	write_time(out, "active_since", header->active_ns);
+	if (header->active_ns > 0 && header->before_bytes)
+		cairn_trailer_write_number(out, "active_before", header->before_bytes);
 	write_time(out, "reset_at", header->reset_ns);
-	cairn_trailer_write_text(out, "ledger", "left");
+	if (!end->lives)
+		cairn_trailer_write_text(out, "ledger", "left");
 	write_end(end, out);
 	write_memory(end, out);
 	write_modules(ledger, out);
@@ -142,13 +160,16 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 {
 	struct cairn_ledger_heap heap;
 	int64_t now_ns = end->clock_ns ? end->clock_ns : newest_of(ledger);
-	if (!cairn_ledger_write_heap(ledger, now_ns, &(struct cairn_ledger_witness){0}, out, &heap, error))
+	if (!cairn_ledger_write_heap(ledger, now_ns, &end->witness, out, &heap, error))
 		return false;
 	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
-	cairn_ledger_write_maps(ledger, out);
+	if (end->maps.length)
+		cairn_buffer_append(out, end->maps.data, end->maps.length);
+	else
+		cairn_ledger_write_maps(ledger, out);
 	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
 	cairn_buffer_free(&heap.sections);
-	write_history(ledger, out);
-	write_trailer(ledger, end, now_ns, out);
+	write_history(ledger, end, out);
+	write_trailer(ledger, &heap, end, now_ns, out);
 	return !out->failed || cairn_fail(error, "no memory for a dump of the ledger");
 }

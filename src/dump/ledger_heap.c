@@ -18,6 +18,13 @@ struct sum {
 	uint64_t samples;
 };
 
+/* A thread of the ledger, with the sum of its samples. One whose number in the kernel is unknown has 0. */
+struct thread {
+	uint32_t id, place;
+	int64_t birth_ns;
+	struct sum sum;
+};
+
 struct writer {
 	const struct cairn_ledger *ledger;
 	struct cairn_buffer *out;
@@ -25,7 +32,9 @@ struct writer {
 	struct cairn_ledger_sample *live; /* in the order of their stacks */
 	size_t live_count, live_room;
 	uint32_t *starts; /* for each stack, the index of its first sample in `live`; one more at the end */
-	struct sum *threads; /* one for each thread of the ledger */
+	uint64_t frames_left, overlapping; /* how many frames the stacks may still have, and how many stacks would have had more */
+	size_t nameless;  /* samples at the beginning of `live` that have no stack, or none any more */
+	struct thread *threads; /* one for each of the ledger; when samples are collected, in the order of their numbers */
 	struct cairn_ledger_peak *peaks; /* one for each stack */
 	struct cairn_ledger_mapping *mappings; /* in the order of their stacks */
 	size_t mapping_count, mapping_at;      /* `mapping_at` is the first mapping of the stacks that are still to be written */
@@ -69,11 +78,11 @@ static void write_counts(struct cairn_buffer *out, const struct sum *live, doubl
 	cairn_buffer_text(out, "]");
 }
 
-static void write_thread_name(const struct writer *writer, uint32_t number)
+static void write_thread_name(const struct writer *writer, uint32_t place)
 {
 	struct cairn_ledger_thread thread;
 	char name[17];
-	if (!cairn_ledger_get_thread(writer->ledger, number, &thread))
+	if (!cairn_ledger_get_thread(writer->ledger, place, &thread))
 		return;
 	cairn_ledger_thread_name(&thread, name);
 	if (name[0])
@@ -82,20 +91,62 @@ static void write_thread_name(const struct writer *writer, uint32_t number)
 		cairn_buffer_byte(writer->out, (unsigned char)*at < ' ' || *at == 127 ? '?' : *at);
 }
 
-static void write_thread(const struct writer *writer, uint32_t number, const struct sum *sum, bool named)
+static void write_thread(const struct writer *writer, uint32_t id, const struct sum *sum)
 {
 	cairn_buffer_text(writer->out, "  t");
-	cairn_buffer_number(writer->out, number);
+	cairn_buffer_number(writer->out, id);
 	cairn_buffer_text(writer->out, ": ");
 	write_counts(writer->out, sum, 0, 0);
-	if (named)
-		write_thread_name(writer, number);
-	cairn_buffer_byte(writer->out, '\n');
+}
+
+/* The kernel gives numbers out again: of the threads that had one, the newest gives it its name. */
+static void write_threads(struct writer *writer)
+{
+	uint32_t count = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS);
+	for (uint32_t i = 0, next; i < count; i = next) {
+		struct sum sum = {0};
+		for (next = i; next < count && writer->threads[next].id == writer->threads[i].id; next++) {
+			sum.objects += writer->threads[next].sum.objects;
+			sum.bytes += writer->threads[next].sum.bytes;
+			sum.samples += writer->threads[next].sum.samples;
+		}
+		if (!sum.samples)
+			continue;
+		write_thread(writer, writer->threads[i].id, &sum);
+		if (writer->threads[i].id)
+			write_thread_name(writer, writer->threads[next - 1].place);
+		cairn_buffer_byte(writer->out, '\n');
+	}
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct thread *one = a, *other = b;
+	if (one->id != other->id)
+		return one->id < other->id ? -1 : 1;
+	return one->birth_ns < other->birth_ns ? -1 : one->birth_ns > other->birth_ns;
+}
+
+static void read_threads(struct writer *writer)
+{
+	for (uint32_t i = 0; i < cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS); i++) {
+		struct cairn_ledger_thread thread;
+		bool known = cairn_ledger_get_thread(writer->ledger, i, &thread);
+		writer->threads[i] = (struct thread){.id = known ? thread.id : 0, .place = i, .birth_ns = known ? thread.birth_ns : 0};
+	}
+}
+
+/* The number that the thread at PLACE has in the kernel. */
+static uint32_t id_of(const struct writer *writer, uint32_t place)
+{
+	return place < cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS) ? writer->threads[place].id : 0;
 }
 
 static int compare(const void *a, const void *b)
 {
 	const struct cairn_ledger_sample *one = a, *other = b;
+	if (one->stack != other->stack)
+		return one->stack < other->stack ? -1 : 1;
 	if (one->thread != other->thread)
 		return one->thread < other->thread ? -1 : 1;
 	return one->birth_ns < other->birth_ns ? -1 : one->birth_ns > other->birth_ns;
@@ -147,8 +198,17 @@ static int compare_mappings(const void *a, const void *b)
 
 static void collect_mappings(struct writer *writer)
 {
-	for (uint32_t i = 0; i < writer->ledger->header.mappings.count; i++)
-		writer->mapping_count += cairn_ledger_get_mapping(writer->ledger, i, &writer->mappings[writer->mapping_count]);
+	for (uint32_t i = 0; i < writer->ledger->header.mappings.count; i++) {
+		struct cairn_ledger_mapping *mapping = &writer->mappings[writer->mapping_count];
+		struct cairn_ledger_stack stack;
+		if (!cairn_ledger_get_mapping(writer->ledger, i, mapping))
+			continue;
+		if (!cairn_ledger_get_stack(writer->ledger, mapping->stack, &stack) ||
+		    !cairn_ledger_is_stack_of(stack.hash, mapping->stack_check))
+			mapping->stack = 0;
+		mapping->thread = id_of(writer, mapping->thread);
+		writer->mapping_count++;
+	}
 	cairn_sort(writer->mappings, writer->mapping_count, sizeof *writer->mappings, compare_mappings);
 }
 
@@ -167,6 +227,8 @@ static bool collect(struct writer *writer, struct cairn_error *error)
 	writer->mappings = cairn_pages_map(mappings_size(writer));
 	bool good = copies && writer->live && writer->starts && writer->threads && writer->peaks && writer->mappings;
 	if (good)
+		read_threads(writer);
+	if (good)
 		collect_mappings(writer);
 	if (good && cairn_ledger_peak_number(writer->ledger) >= CAIRN_LEDGER_FIRST_PEAK)
 		collect_peaks(writer);
@@ -174,7 +236,8 @@ static bool collect(struct writer *writer, struct cairn_error *error)
 		struct cairn_ledger_sample *copy = &copies[writer->live_count];
 		if (!cairn_ledger_get_sample(writer->ledger, i, copy))
 			continue;
-		copy->thread = copy->thread < threads ? copy->thread : 0;
+		add_sample(&writer->threads[copy->thread < threads ? copy->thread : 0].sum, copy);
+		copy->thread = id_of(writer, copy->thread);
 		writer->starts[copy->stack + 2]++;
 		writer->live_count++;
 	}
@@ -184,6 +247,8 @@ static bool collect(struct writer *writer, struct cairn_error *error)
 		writer->live[writer->starts[copies[i].stack + 1]++] = copies[i];
 	for (uint32_t i = 0; good && i < stacks; i++)
 		cairn_sort(writer->live + writer->starts[i], writer->starts[i + 1] - writer->starts[i], sizeof *writer->live, compare);
+	if (good)
+		cairn_sort(writer->threads, threads, sizeof *writer->threads, compare_threads);
 	cairn_pages_unmap(copies, writer->live_room);
 	return good || cairn_fail_errno(error, "no memory for a dump of the ledger");
 }
@@ -199,13 +264,10 @@ static void discard(struct writer *writer)
 
 static void write_head(struct writer *writer, const struct sum *all, double allocated_objects, double allocated_bytes)
 {
-	uint32_t threads = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS);
 	cairn_buffer_text(writer->out, "heap_v2/1\n  t*: ");
 	write_counts(writer->out, all, allocated_objects, allocated_bytes);
 	cairn_buffer_byte(writer->out, '\n');
-	for (uint32_t i = 0; i < threads; i++)
-		if (writer->threads[i].samples)
-			write_thread(writer, i, &writer->threads[i], true);
+	write_threads(writer);
 }
 
 static void write_word(struct cairn_buffer *out, uint64_t value)
@@ -235,11 +297,27 @@ static void write_live(struct writer *writer, size_t stack, const struct cairn_l
 	cairn_buffer_byte(out, '\n');
 }
 
+/* A share of pinned memory as a slab of two regions, one of them free, so that who reads slabs needs no other rule. */
+static struct cairn_ledger_slab share_of(const struct cairn_ledger_witness *witness, const struct cairn_ledger_sample *sample)
+{
+	double bytes;
+	if (sample->heap != 0 || !witness->find_share(witness->context, sample->address, sample->size + sample->slack, &bytes))
+		return (struct cairn_ledger_slab){0};
+	return (struct cairn_ledger_slab){.free = 1, .regions = 2, .bytes = 2 * whole(bytes)};
+}
+
 /* Writes samples FIRST to END, which belong to one stack. Asks the allocator about many at a time. */
 static void write_lives(struct writer *writer, size_t stack, size_t first, size_t end)
 {
 	enum { batch = 128 };
 	const struct cairn_ledger_witness *witness = &writer->witness;
+	if (witness->find_share) {
+		for (size_t i = first; i < end; i++) {
+			struct cairn_ledger_slab slab = share_of(witness, &writer->live[i]);
+			write_live(writer, stack, &writer->live[i], &slab);
+		}
+		return;
+	}
 	for (size_t next; first < end; first = next) {
 		struct cairn_ledger_slab slabs[batch] = {{0}};
 		uint64_t addresses[batch];
@@ -298,13 +376,15 @@ static bool has_mappings(const struct writer *writer, uint32_t index)
 
 /* `# cairn mapping STACK BYTES THREAD AGE KIND [RESIDENT]`, for each mapping of the stack INDEX: the age is in microseconds; RESIDENT is
  * the resident part, if known. */
-static void write_mappings(struct writer *writer, size_t number, uint32_t index)
+static void write_mappings(struct writer *writer, size_t number, uint32_t index, uint64_t hash)
 {
 	static const char *const kinds[] = {"anonymous", "shared", "file", "reserved", "brk"};
 	static_assert(sizeof kinds / sizeof *kinds == CAIRN_LEDGER_MAPPING_KINDS, "every kind has a name");
 	struct cairn_buffer *out = writer->sections;
 	for (; has_mappings(writer, index); writer->mapping_at++) {
 		const struct cairn_ledger_mapping *mapping = &writer->mappings[writer->mapping_at];
+		if (index && !cairn_ledger_is_stack_of(hash, mapping->stack_check))
+			continue;
 		cairn_buffer_text(out, "# cairn mapping");
 		write_word(out, number);
 		write_word(out, mapping->length);
@@ -319,11 +399,13 @@ static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 	}
 }
 
-/* Writes the ledger's stack INDEX as stack NUMBER of the dump. */
-static void write_stack(struct writer *writer, size_t number, uint32_t index, const struct cairn_ledger_stack *stack)
+/* Writes the ledger's stack INDEX, with the samples FIRST to END, as stack NUMBER of the dump. Returns false, and writes nothing, if the
+ * stack was given up meanwhile. */
+static bool write_stack(struct writer *writer, size_t number, uint32_t index, const struct cairn_ledger_stack *stack, size_t first,
+			size_t end)
 {
-	size_t first = writer->starts[index], end = writer->starts[index + 1];
 	struct cairn_buffer *out = writer->out;
+	size_t before = out->length;
 	cairn_buffer_byte(out, '@');
 	for (uint32_t i = 0; i < stack->depth && !out->failed; i++) {
 		cairn_buffer_byte(out, ' ');
@@ -331,6 +413,10 @@ static void write_stack(struct writer *writer, size_t number, uint32_t index, co
 	}
 	if (stack->depth == 0)
 		cairn_buffer_text(out, " 0x0");
+	if (!cairn_ledger_has_stack(writer->ledger, index, stack->hash)) {
+		out->length = before;
+		return false;
+	}
 	struct sum all = {0};
 	for (size_t i = first; i < end; i++)
 		add_sample(&all, &writer->live[i]);
@@ -341,12 +427,86 @@ static void write_stack(struct writer *writer, size_t number, uint32_t index, co
 		struct sum sum = {0};
 		for (next = i; next < end && writer->live[next].thread == writer->live[i].thread; next++)
 			add_sample(&sum, &writer->live[next]);
-		write_thread(writer, writer->live[i].thread, &sum, false);
+		write_thread(writer, writer->live[i].thread, &sum);
+		cairn_buffer_byte(out, '\n');
 	}
 	write_lives(writer, number, first, end);
 	write_freed(writer, number, stack);
-	write_peak(writer, number, &writer->peaks[index]);
-	write_mappings(writer, number, index);
+	if (writer->peaks[index].hash == stack->hash)
+		write_peak(writer, number, &writer->peaks[index]);
+	write_mappings(writer, number, index, stack->hash);
+	return true;
+}
+
+/* Moves the samples FIRST to END, whose stack is not there any more, to those that have none. */
+static void set_aside(struct writer *writer, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		writer->live[writer->nameless] = writer->live[i];
+		writer->live[writer->nameless++].stack = 0;
+	}
+}
+
+/* Sorts those of the samples FIRST to END first that are of an earlier stack at the place of the one with HASH. Returns the first of the
+ * others. */
+static size_t divide(struct writer *writer, size_t first, size_t end, uint64_t hash)
+{
+	size_t strangers = 0;
+	for (size_t i = first; i < end; i++)
+		if (!cairn_ledger_is_stack_of(hash, writer->live[i].stack_check)) {
+			writer->live[i].stack = 0;
+			strangers++;
+		}
+	if (strangers)
+		cairn_sort(writer->live + first, end - first, sizeof *writer->live, compare);
+	return first + strangers;
+}
+
+/* Whether STACK can be what the sampler wrote: forged stacks may be endless, or all share the same frames. */
+static bool take_frames(struct writer *writer, const struct cairn_ledger_stack *stack)
+{
+	if (stack->depth > CAIRN_LEDGER_DEPTH || stack->depth > writer->frames_left) {
+		writer->overlapping++;
+		return false;
+	}
+	writer->frames_left -= stack->depth;
+	return true;
+}
+
+/* Writes all stacks, the unknown one last: samples belong to it whose stack was given up since they were copied. They were freed
+ * meanwhile, but the sums are those of all that was copied. */
+static void write_stacks(struct writer *writer)
+{
+	struct cairn_ledger_stack stack;
+	uint32_t stack_count = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS);
+	size_t number = 0;
+	writer->nameless = stack_count ? writer->starts[1] : 0;
+	while (has_mappings(writer, 0))
+		writer->mapping_at++;
+	writer->frames_left = 2 * (uint64_t)cairn_ledger_frames(writer->ledger);
+	for (uint32_t i = 1; i < stack_count && !writer->out->failed && !writer->sections->failed; i++) {
+		size_t first = writer->starts[i], end = writer->starts[i + 1], own = end;
+		if (cairn_ledger_get_stack(writer->ledger, i, &stack) && take_frames(writer, &stack)) {
+			own = divide(writer, first, end, stack.hash);
+			if (own < end || stack.allocated_samples || has_mappings(writer, i)) {
+				if (write_stack(writer, number, i, &stack, own, end))
+					number++;
+				else
+					own = end;
+			}
+		}
+		set_aside(writer, first, own);
+		while (has_mappings(writer, i)) /* belongs to an incomplete stack */
+			writer->mapping_at++;
+	}
+	writer->mapping_at = 0;
+	bool has_unknown = stack_count && cairn_ledger_get_stack(writer->ledger, 0, &stack);
+	stack.depth = 0; /* whatever a forged ledger says */
+	if (has_unknown &&
+	    (writer->nameless || stack.allocated_samples || has_mappings(writer, 0))) {
+		cairn_sort(writer->live, writer->nameless, sizeof *writer->live, compare);
+		write_stack(writer, number, 0, &stack, 0, writer->nameless);
+	}
 }
 
 bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, const struct cairn_ledger_witness *witness,
@@ -360,10 +520,8 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	}
 	struct sum all = {0};
 	uint32_t stack_count = cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS);
-	for (size_t i = 0; i < writer.live_count; i++) {
+	for (size_t i = 0; i < writer.live_count; i++)
 		add_sample(&all, &writer.live[i]);
-		add_sample(&writer.threads[writer.live[i].thread], &writer.live[i]);
-	}
 	struct cairn_ledger_stack stack;
 	double allocated_objects = 0, allocated_bytes = 0;
 	for (uint32_t i = 0; i < stack_count; i++)
@@ -373,16 +531,9 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 		}
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
 	cairn_buffer_text(&heap->sections, CAIRN_LEDGER_SECTION);
-	size_t number = 0;
-	/* Forged stacks may all share the same frames: output ends when OUT is full. */
-	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++) {
-		if (cairn_ledger_get_stack(ledger, i, &stack) &&
-		    (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples || has_mappings(&writer, i)))
-			write_stack(&writer, number++, i, &stack);
-		while (has_mappings(&writer, i)) /* belongs to an incomplete stack */
-			writer.mapping_at++;
-	}
+	write_stacks(&writer);
 	heap->samples = writer.live_count;
+	heap->overlapping = writer.overlapping;
 	discard(&writer);
 	if (!out->failed && !heap->sections.failed)
 		return true;
@@ -427,6 +578,7 @@ void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_b
 		{"sampler.thinned", header->thinned},
 		{"sampler.doublings", header->doublings},
 		{"sampler.stacks_lost", header->stacks_lost},
+		{"sampler.stacks_recycled", header->stacks_recycled},
 		{"sampler.threads_lost", header->threads_lost},
 		{"sampler.highest", header->highest_bytes},
 		{"sampler.mappings_lost", header->mappings_lost},
@@ -434,6 +586,8 @@ void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_b
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		cairn_trailer_write_number(out, counts[i].key, counts[i].value);
+	if (header->inherited)
+		cairn_trailer_write_number(out, "sampler.inherited", 1);
 	int64_t peak = header->peak_ns ? cairn_ledger_time(ledger, header->peak_ns) : 0;
 	if (peak > 0)
 		cairn_trailer_write_time(out, "sampler.peak_at", peak);

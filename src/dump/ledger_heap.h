@@ -16,6 +16,7 @@
 
 struct cairn_ledger_heap {
 	uint64_t samples;     /* live */
+	uint64_t overlapping; /* stacks that were left out: together they have more frames than the ledger */
 	struct cairn_buffer sections; /* to be written after the memory map; the caller frees it */
 };
 
@@ -29,6 +30,9 @@ struct cairn_ledger_witness {
 	struct cairn_resident *resident; /* how much of a mapping is resident */
 	/* Fills the slabs of COUNT objects of malloc; some may have been freed meanwhile. Returns false if the allocator cannot tell. */
 	bool (*find_slabs)(const void *context, const uint64_t *addresses, size_t count, struct cairn_ledger_slab *slabs);
+	/* Or, if a walk of the heap has found it: what the object of malloc at ADDRESS, with USABLE bytes, keeps from being given back. Returns
+	 * false if that is not known. */
+	bool (*find_share)(const void *context, uint64_t address, uint64_t usable, double *bytes);
 	const void *context;
 };
 

@@ -58,16 +58,31 @@ bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, st
 	/* Terminates texts within their arrays, whoever wrote them. */
 	ledger->header.host[sizeof header->host - 1] = ledger->header.executable[sizeof header->executable - 1] = 0;
 	ledger->header.command[sizeof header->command - 1] = ledger->header.service[sizeof header->service - 1] = 0;
-	ledger->header.allocator[sizeof header->allocator - 1] = 0;
+	ledger->header.allocator[sizeof header->allocator - 1] = ledger->header.warning[sizeof header->warning - 1] = 0;
 	for (int i = 0; i < CAIRN_LEDGER_HEAPS; i++)
 		ledger->header.heaps[i][sizeof header->heaps[i] - 1] = 0;
 	return true;
 }
 
+/* How many records have memory, as of now: a process may be adding some. */
+static uint32_t provided(const struct cairn_ledger *ledger, uint32_t count, const _Atomic uint32_t *provided_count)
+{
+	if (!ledger->header.grows)
+		return count;
+	uint32_t now = atomic_load_explicit(provided_count, memory_order_acquire);
+	return now < count ? now : count;
+}
+
+static uint32_t provided_in(const struct cairn_ledger *ledger, enum cairn_ledger_area_name name)
+{
+	const struct cairn_ledger_header *header = (const void *)ledger->memory.data;
+	return provided(ledger, ledger->header.areas[name].count, &header->provided[name]);
+}
+
 static const char *record_at(const struct cairn_ledger *ledger, enum cairn_ledger_area_name name, uint32_t index)
 {
 	const struct cairn_ledger_area *area = &ledger->header.areas[name];
-	return index < area->count ? ledger->memory.data + area->offset + (uint64_t)index * area->size : NULL;
+	return index < provided_in(ledger, name) ? ledger->memory.data + area->offset + (uint64_t)index * area->size : NULL;
 }
 
 /* Copies word by word, so that a sequence number or a key is never torn. */
@@ -95,14 +110,21 @@ bool cairn_ledger_get_sample(const struct cairn_ledger *ledger, uint32_t index, 
 	       sample->stack < cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS) && sample->heap < CAIRN_LEDGER_HEAPS;
 }
 
+bool cairn_ledger_has_stack(const struct cairn_ledger *ledger, uint32_t index, uint64_t hash)
+{
+	const struct cairn_ledger_stack *record = (const void *)record_at(ledger, CAIRN_LEDGER_STACKS, index);
+	atomic_thread_fence(memory_order_acquire);
+	return record && atomic_load_explicit(&record->hash, memory_order_relaxed) == hash;
+}
+
 bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_stack *stack)
 {
 	const struct cairn_ledger_stack *record = (const void *)record_at(ledger, CAIRN_LEDGER_STACKS, index);
 	if (!record || atomic_load_explicit(&record->hash, memory_order_acquire) < 2)
 		return false;
 	copy_words(stack, record, sizeof *stack);
-	uint32_t frames = cairn_ledger_count(ledger, CAIRN_LEDGER_FRAMES);
-	return stack->first <= frames && stack->depth <= frames - stack->first;
+	uint32_t frames = provided_in(ledger, CAIRN_LEDGER_FRAMES);
+	return stack->hash >= 2 && stack->first <= frames && stack->depth <= frames - stack->first;
 }
 
 uint64_t cairn_ledger_peak_number(const struct cairn_ledger *ledger)
@@ -130,6 +152,7 @@ bool cairn_ledger_get_peak(const struct cairn_ledger *ledger, uint32_t index, ui
 			.objects = positive(stack.allocated_objects - stack.freed_objects - stack.thinned_objects),
 			.bytes = positive(stack.allocated_bytes - stack.freed_bytes - stack.thinned_bytes),
 		};
+	peak->hash = stack.hash;
 	return peak->samples && peak->objects;
 }
 
@@ -141,6 +164,11 @@ int64_t cairn_ledger_time(const struct cairn_ledger *ledger, int64_t clock_ns)
 	    __builtin_add_overflow(header->wall_ns, passed, &time))
 		return 0;
 	return time;
+}
+
+uint32_t cairn_ledger_frames(const struct cairn_ledger *ledger)
+{
+	return provided_in(ledger, CAIRN_LEDGER_FRAMES);
 }
 
 uint64_t cairn_ledger_frame(const struct cairn_ledger *ledger, const struct cairn_ledger_stack *stack, uint32_t number)
@@ -155,9 +183,9 @@ bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, 
 	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < CAIRN_LEDGER_STATE_COMPLETE)
 		return false;
 	copy_words(module, record, sizeof *module);
-	uint32_t text = cairn_ledger_count(ledger, CAIRN_LEDGER_TEXT);
+	uint32_t text = provided_in(ledger, CAIRN_LEDGER_TEXT);
 	return module->start < module->end && module->id_length <= sizeof module->build_id && module->path <= text &&
-	       module->path_length <= text - module->path;
+	       module->path_length <= text - module->path && module->path_length <= CAIRN_LEDGER_PATH;
 }
 
 struct cairn_bytes cairn_ledger_path(const struct cairn_ledger *ledger, const struct cairn_ledger_module *module)
@@ -178,7 +206,8 @@ bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, 
 bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_mapping *mapping)
 {
 	const struct cairn_ledger_area *area = &ledger->header.mappings;
-	if (index >= area->count)
+	const struct cairn_ledger_header *header = (const void *)ledger->memory.data;
+	if (index >= provided(ledger, area->count, &header->mappings_provided))
 		return false;
 	const struct cairn_ledger_mapping *record = (const void *)(ledger->memory.data + area->offset + (uint64_t)index * area->size);
 	uint64_t before = atomic_load_explicit(&record->start, memory_order_acquire);

@@ -22,15 +22,25 @@ bool cairn_ledger_is(struct cairn_bytes bytes);
 /* Fails if BYTES are not a ledger, or one with areas that do not fit. BYTES must outlive LEDGER. */
 bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, struct cairn_error *error);
 
-/* The number of records in AREA, used or not. */
+/* How many frames have memory. All complete stacks together have no more, except for stacks that are given up while they are read. */
+uint32_t cairn_ledger_frames(const struct cairn_ledger *ledger);
+
+/* The number of records that AREA has room for, used or not, with memory or without. */
 static inline uint32_t cairn_ledger_count(const struct cairn_ledger *ledger, enum cairn_ledger_area_name area)
 {
 	return ledger->header.areas[area].count;
 }
 
-/* Copies a complete record. Returns false if there is none at INDEX. */
+/* Copies a complete record. Returns false if there is none at INDEX. A stack may be given up while it is read: it is the one that was
+ * copied if its hash is the same after the last of its frames was read (cairn_ledger_has_stack), and it is that of a sample or mapping if
+ * it matches (cairn_ledger_is_stack_of). */
 bool cairn_ledger_get_sample(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_sample *sample);
 bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_stack *stack);
+bool cairn_ledger_has_stack(const struct cairn_ledger *ledger, uint32_t index, uint64_t hash);
+static inline bool cairn_ledger_is_stack_of(uint64_t hash, uint32_t stack_check)
+{
+	return stack_check == 0 || stack_check == (uint32_t)hash;
+}
 bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_module *module);
 bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_mapping *mapping);
 bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row);
@@ -39,6 +49,7 @@ bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, 
 /* What was live from one stack at the peak. */
 struct cairn_ledger_peak {
 	uint64_t samples, objects, bytes; /* objects in units of 1 / CAIRN_LEDGER_OBJECT */
+	uint64_t hash;                    /* of the stack */
 };
 
 /* The number of the latest peak. Results of cairn_ledger_get_peak belong to that peak if the number is still the same afterwards. */

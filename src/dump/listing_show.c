@@ -3,11 +3,12 @@
 #include "dump/listing.h"
 
 #include "base/date.h"
-#include "base/json.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { shown_last_moments = 8 }; /* the newest, shown first */
@@ -18,23 +19,17 @@ static bool is_last(const struct cairn_dump *dump)
 	return dump->process.pid && (dump->marks & CAIRN_DUMP_NEWEST) && !(dump->marks & CAIRN_DUMP_ALIVE);
 }
 
-static void write_count(struct cairn_json *json, const char *key, uint64_t value)
-{
-	if (value)
-		cairn_json_integer(json, key, (int64_t)value);
-	else
-		cairn_json_null(json, key);
-}
-
 /* The last moment before BEFORE; NULL after the first. Simultaneous ones are all returned. */
 static const struct cairn_dump *next_last_moment(const struct cairn_listing *listing, const struct cairn_dump *before)
 {
 	const struct cairn_dump *found = NULL;
-	for (const struct cairn_dump *dump = listing->dumps; dump < listing->dumps + listing->count; dump++)
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct cairn_dump *dump = &listing->dumps[i];
 		if (cairn_dump_is_last_moment(dump) &&
 		    (!before || dump->time_ns < before->time_ns || (dump->time_ns == before->time_ns && dump < before)) &&
 		    (!found || dump->time_ns > found->time_ns || (dump->time_ns == found->time_ns && dump > found)))
 			found = dump;
+	}
 	return found;
 }
 
@@ -50,55 +45,6 @@ static void write_last_moments(const struct cairn_listing *listing, struct cairn
 		cairn_json_close(json, '}');
 	}
 	cairn_json_close(json, ']');
-}
-
-void cairn_listing_json(const struct cairn_listing *listing, const char *path, struct cairn_buffer *out)
-{
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "folder", cairn_bytes_of(path));
-	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
-	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
-	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
-	cairn_json_integer(&json, "of_others", (int64_t)listing->of_others);
-	write_last_moments(listing, &json);
-	cairn_json_open(&json, "dumps", '[');
-	for (size_t i = 0; i < listing->count; i++) {
-		const struct cairn_dump *dump = &listing->dumps[i];
-		char life[CAIRN_LIFE_TEXT];
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_text(&json, "name", cairn_bytes_of(dump->name));
-		cairn_json_number(&json, "time", (double)(dump->time_ns / CAIRN_MILLISECOND_NS) / 1000);
-		write_count(&json, "pid", (uint64_t)dump->process.pid);
-		cairn_json_text(&json, "process", cairn_bytes_of(cairn_life_text(&dump->process, life)));
-		write_count(&json, "memory", dump->memory);
-		cairn_json_integer(&json, "sampled", (int64_t)dump->sampled);
-		cairn_json_integer(&json, "size", (int64_t)dump->size);
-		cairn_json_text(&json, "reason", cairn_bytes_of(dump->reason));
-		cairn_json_bool(&json, "alive", (dump->marks & CAIRN_DUMP_ALIVE) != 0);
-		cairn_json_bool(&json, "first", (dump->marks & CAIRN_DUMP_FIRST) != 0);
-		cairn_json_bool(&json, "highest", (dump->marks & CAIRN_DUMP_HIGHEST) != 0);
-		cairn_json_bool(&json, "newest", (dump->marks & CAIRN_DUMP_NEWEST) != 0);
-		cairn_json_bool(&json, "last_of_dead", is_last(dump));
-		cairn_json_bool(&json, "last_moment", cairn_dump_is_last_moment(dump));
-		cairn_json_bool(&json, "oom", (dump->marks & CAIRN_DUMP_OOM) != 0);
-		cairn_json_close(&json, '}');
-	}
-	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
-}
-
-static void write_process(const struct cairn_dump *dumps, size_t count, struct cairn_buffer *out)
-{
-	const struct cairn_dump *last = &dumps[count - 1];
-	if (!last->process.pid)
-		cairn_buffer_text(out, "\nunknown process\n");
-	else if (last->marks & CAIRN_DUMP_ALIVE)
-		cairn_buffer_format(out, "\nprocess %d, running\n", last->process.pid);
-	else
-		cairn_buffer_format(out, "\nprocess %d, %s\n", last->process.pid,
-				    last->marks & CAIRN_DUMP_OOM ? "gone, its group ran out of memory" : "gone");
 }
 
 /* Writes in words what makes the dump worth keeping. */
@@ -125,9 +71,64 @@ static void write_marks(const struct cairn_dump *dump, struct cairn_buffer *out)
 		cairn_buffer_byte(out, ']');
 }
 
+static void columns(struct cairn_table *table, void *context, const void *item)
+{
+	const struct cairn_dump *dump = item;
+	const int *utc_offset = context;
+	char life[CAIRN_LIFE_TEXT], date[64], memory[24];
+	struct tm day = cairn_date(dump->time_ns / CAIRN_SECOND_NS + (utc_offset ? *utc_offset : 0));
+	snprintf(date, sizeof date, "%04d-%02d-%02d %02d:%02d:%02d", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, day.tm_hour,
+		 day.tm_min, day.tm_sec);
+	cairn_table_seconds(table, "time", "", 21, (double)(dump->time_ns / CAIRN_MILLISECOND_NS) / 1000, date);
+	cairn_table_count(table, "pid", NULL, 0, dump->process.pid ? (double)dump->process.pid : NAN);
+	cairn_table_string(table, "process", NULL, 0, cairn_life_text(&dump->process, life));
+	cairn_table_number(table, "memory", "", 10, dump->memory ? (double)dump->memory : NAN, cairn_text_human((double)dump->memory, memory));
+	cairn_table_count(table, "sampled", NULL, 0, (double)dump->sampled);
+	cairn_table_bytes(table, "size", "", 10, (double)dump->size);
+	cairn_table_string(table, "name", "", 0, dump->name);
+	if (table->json || dump->reason[0])
+		cairn_table_string(table, "reason", "", 0, dump->reason);
+	cairn_table_flag(table, "alive", (dump->marks & CAIRN_DUMP_ALIVE) != 0);
+	cairn_table_flag(table, "first", (dump->marks & CAIRN_DUMP_FIRST) != 0);
+	cairn_table_flag(table, "highest", (dump->marks & CAIRN_DUMP_HIGHEST) != 0);
+	cairn_table_flag(table, "newest", (dump->marks & CAIRN_DUMP_NEWEST) != 0);
+	cairn_table_flag(table, "last_of_dead", is_last(dump));
+	cairn_table_flag(table, "last_moment", cairn_dump_is_last_moment(dump));
+	cairn_table_flag(table, "oom", (dump->marks & CAIRN_DUMP_OOM) != 0);
+	if (!table->json)
+		write_marks(dump, table->out);
+}
+
+void cairn_listing_json(const struct cairn_listing *listing, const char *path, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json_answer(out);
+	cairn_json_text(&json, "folder", cairn_bytes_of(path));
+	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
+	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
+	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
+	cairn_json_integer(&json, "of_others", (int64_t)listing->of_others);
+	write_last_moments(listing, &json);
+	struct cairn_table table = cairn_table(NULL, &json, false);
+	cairn_table_rows(&table, "dumps", columns, NULL, listing->dumps, listing->count, sizeof *listing->dumps);
+	cairn_json_end(&json);
+}
+
+static void write_process(const struct cairn_dump *dumps, size_t count, struct cairn_buffer *out)
+{
+	const struct cairn_dump *last = &dumps[count - 1];
+	if (!last->process.pid)
+		cairn_buffer_text(out, "\nunknown process\n");
+	else if (last->marks & CAIRN_DUMP_ALIVE)
+		cairn_buffer_format(out, "\nprocess %d, running\n", last->process.pid);
+	else
+		cairn_buffer_format(out, "\nprocess %d, %s\n", last->process.pid,
+				    last->marks & CAIRN_DUMP_OOM ? "gone, its group ran out of memory" : "gone");
+}
+
 void cairn_listing_text(const struct cairn_listing *listing, const char *path, int utc_offset, struct cairn_buffer *out)
 {
-	char size[24], memory[24];
+	struct cairn_table table = cairn_table(out, NULL, false);
+	char size[24];
 	cairn_utf8_show(out, cairn_bytes_of(path));
 	cairn_buffer_format(out, ": %zu dump%s, %s", listing->count, listing->count == 1 ? "" : "s",
 			    cairn_text_human((double)listing->bytes, size));
@@ -155,16 +156,6 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 				shown++;
 			write_process(dump, shown - i, out);
 		}
-		struct tm date = cairn_date(dump->time_ns / CAIRN_SECOND_NS + utc_offset);
-		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  ", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
-				    date.tm_hour, date.tm_min, date.tm_sec,
-				    dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
-				    cairn_text_human((double)dump->size, size));
-		cairn_utf8_show(out, cairn_bytes_of(dump->name));
-		if (dump->reason[0])
-			cairn_buffer_text(out, "  ");
-		cairn_utf8_show(out, cairn_bytes_of(dump->reason));
-		write_marks(dump, out);
-		cairn_buffer_byte(out, '\n');
+		cairn_table_row(&table, columns, &utc_offset, dump);
 	}
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trailer_write.h"
 
+#include "base/peek.h"
 #include "base/time.h"
 
 #include <stdarg.h>
@@ -82,4 +83,32 @@ void cairn_trailer_write_map(struct cairn_buffer *out, const struct cairn_traile
 	cairn_buffer_format(out, "%llx-%llx r-xp %08llx 00:00 0 ", (unsigned long long)range->start, (unsigned long long)range->end,
 			    (unsigned long long)range->offset);
 	write_path(out, range->path);
+}
+
+void cairn_trailer_write_limit(struct cairn_buffer *out, const struct cairn_memory *memory, const struct cairn_memory_reading *reading)
+{
+	if (reading->limit)
+		cairn_trailer_write_number(out, "limit", reading->limit);
+	if (reading->host_available)
+		cairn_trailer_write_number(out, "available", reading->host_available);
+	if (memory && memory->group[0]) {
+		cairn_trailer_write_text(out, "group", memory->group);
+		cairn_trailer_write_number(out, "group.oom_kill", reading->events.oom_kill);
+	}
+	if (!reading->limit_of_group)
+		return;
+	cairn_trailer_write_number(out, "group.usage", reading->usage);
+	if (memory)
+		cairn_trailer_write_number(out, "group.cache", cairn_memory_cache(memory));
+}
+
+/* In brackets: "always [madvise] never". */
+void cairn_trailer_write_huge_pages(struct cairn_buffer *out)
+{
+	char text[256];
+	struct cairn_bytes all = cairn_peek("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
+	const char *open = all.length ? memchr(all.data, '[', all.length) : NULL;
+	const char *close = open ? memchr(open, ']', all.length - (size_t)(open - all.data)) : NULL;
+	if (close)
+		cairn_trailer_write_format(out, "huge_pages", "%.*s", (int)(close - open - 1), open + 1);
 }

@@ -7,6 +7,7 @@
 #define CAIRN_DUMP_TRAILER_WRITE_H
 
 #include "base/buffer.h"
+#include "process/memory.h"
 
 void cairn_trailer_write_first(struct cairn_buffer *out);
 void cairn_trailer_write_last(struct cairn_buffer *out);
@@ -21,6 +22,12 @@ void cairn_trailer_write_number(struct cairn_buffer *out, const char *key, uint6
 void cairn_trailer_write_time(struct cairn_buffer *out, const char *key, int64_t ns);
 /* Writes a value of several parts, up to 511 bytes. Control characters become spaces. */
 __attribute__((format(printf, 3, 4))) void cairn_trailer_write_format(struct cairn_buffer *out, const char *key, const char *format, ...);
+
+/* The memory limit of a process, and how often its group reached it. MEMORY, from which READING was read just now, may be NULL. */
+void cairn_trailer_write_limit(struct cairn_buffer *out, const struct cairn_memory *memory, const struct cairn_memory_reading *reading);
+
+/* The machine's setting for transparent huge pages, if it has one. */
+void cairn_trailer_write_huge_pages(struct cairn_buffer *out);
 
 /* An executable range of a module. ID is its build-id as bytes, empty for none. Control characters in PATH are written in octal, as the
  * kernel does in /proc/PID/maps. */
