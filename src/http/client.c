@@ -3,14 +3,18 @@
 #include "http/client.h"
 
 #include "base/json_read.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "process/clock.h"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
-#include <pthread.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* The functions of the library that are used here. */
 static struct {
@@ -24,34 +28,20 @@ static struct {
 	__typeof__(&curl_slist_append) list_append;
 	__typeof__(&curl_slist_free_all) list_free;
 } library;
-static bool library_ready;
-static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
-static void load_library(void)
+static bool start(void)
 {
-	void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		handle = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return;
-	const struct {
-		void *function;
-		const char *name;
-	} wanted[] = {
-		{&library.global_init, "curl_global_init"},   {&library.init, "curl_easy_init"},
-		{&library.set, "curl_easy_setopt"},	      {&library.get, "curl_easy_getinfo"},
-		{&library.perform, "curl_easy_perform"},      {&library.explain, "curl_easy_strerror"},
-		{&library.cleanup, "curl_easy_cleanup"},      {&library.list_append, "curl_slist_append"},
-		{&library.list_free, "curl_slist_free_all"},
-	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-		void *function = dlsym(handle, wanted[i].name);
-		if (!function)
-			return;
-		memcpy(wanted[i].function, &function, sizeof function);
-	}
-	library_ready = library.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+	return library.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
+
+static struct cairn_library curl = {
+	.files = "libcurl.so.4 libcurl-gnutls.so.4",
+	.names = "curl_global_init curl_easy_init curl_easy_setopt curl_easy_getinfo curl_easy_perform curl_easy_strerror curl_easy_cleanup "
+		 "curl_slist_append curl_slist_free_all",
+	.members = &library,
+	.size = sizeof library,
+	.start = start,
+};
 
 unsigned cairn_http_silence_ms(void)
 {
@@ -74,14 +64,72 @@ struct exchange {
 	struct cairn_http_answer *answer;
 	CURL *handle;
 	struct curl_slist *headers;
+	char *redirected; /* the URL that a server named instead, owned; NULL for the call's own */
+	int64_t began_ns;
+	int file_code; /* the errno of a write to the call's file that failed */
 	char reason[CURL_ERROR_SIZE];
+	int descriptor; /* of the connection */
+	bool approved;  /* whoever answers there */
+	struct cairn_error refusal; /* or why not; "" before that */
 };
+
+/* Makes the socket for libcurl, to know its number: libcurl connects it and closes it. */
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct exchange *exchange = context;
+	(void)purpose;
+	exchange->descriptor = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	return exchange->descriptor;
+}
+
+/* Takes a line of the answer's head. Nothing is read from somebody whom the caller does not approve of. */
+static size_t receive_head(char *data, size_t size, size_t count, void *context)
+{
+	struct exchange *exchange = context;
+	const struct cairn_http_call *call = exchange->call;
+	(void)data;
+	if (!exchange->approved && !call->approve(call->context, exchange->descriptor, &exchange->refusal))
+		return 0;
+	exchange->approved = true;
+	return size * count;
+}
+
+static size_t write_file(struct exchange *exchange, const char *data, size_t length)
+{
+	for (size_t done = 0; done < length;) {
+		ssize_t written = write(exchange->call->file, data + done, length - done);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			exchange->file_code = written < 0 ? errno : ENOSPC;
+			return 0;
+		}
+		done += (size_t)written;
+	}
+	return length;
+}
+
+/* What a server says about a failure. */
+enum { refusal_most = 1 << 20 };
 
 static size_t receive(char *data, size_t size, size_t count, void *context)
 {
 	struct exchange *exchange = context;
-	cairn_buffer_append(&exchange->answer->body, data, size * count);
-	return exchange->answer->body.failed ? 0 : size * count;
+	struct cairn_http_answer *answer = exchange->answer;
+	size_t length = size * count;
+	long status = 0;
+	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
+	answer->length += length;
+	if (answer->length > answer->body.maximum) {
+		answer->body.failed = true;
+		return 0;
+	}
+	if (exchange->call->file && status == 200)
+		return write_file(exchange, data, length);
+	if (status >= 300 && answer->length > refusal_most) /* enough was heard, and libcurl is left to find the end */
+		return length;
+	cairn_buffer_append(&answer->body, data, length);
+	return answer->body.failed ? 0 : length;
 }
 
 static int report_progress(void *context, curl_off_t total, curl_off_t received, curl_off_t upload_total, curl_off_t uploaded)
@@ -120,41 +168,76 @@ static void set_limits(const struct exchange *exchange)
 	library.set(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ms ? call->connect_ms : 10000));
 	library.set(handle, CURLOPT_LOW_SPEED_LIMIT, (long)least_speed);
 	library.set(handle, CURLOPT_LOW_SPEED_TIME, (long)((silence + 999) / 1000));
-	library.set(handle, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
 	library.set(handle, CURLOPT_NOSIGNAL, 1L);
 	library.set(handle, CURLOPT_DEFAULT_PROTOCOL, "http");
-	library.set(handle, CURLOPT_FOLLOWLOCATION, 1L);
-	library.set(handle, CURLOPT_MAXREDIRS, (long)CAIRN_HTTP_REDIRECTIONS);
-	library.set(handle, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
+}
+
+/* Whether URL is of this machine, which no proxy can reach for us. */
+static bool is_loopback(const char *url)
+{
+	static const char *const hosts[] = {"localhost", "127.", "[::1]"};
+	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+	for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+		size_t length = strlen(hosts[i]);
+		if (strncasecmp(host, hosts[i], length) == 0 && (hosts[i][length - 1] == '.' || !host[length] || strchr(":/?#", host[length])))
+			return true;
+	}
+	return false;
+}
+
+/* Sets what depends on the server that is asked. Only the one that the call names gets its user, its password and its headers. */
+static void set_server(struct exchange *exchange)
+{
+	const struct cairn_http_call *call = exchange->call;
+	CURL *handle = exchange->handle;
+	const char *asked = exchange->redirected ? exchange->redirected : call->url;
+	bool own = !exchange->redirected || cairn_url_same_server(call->url, asked);
+	struct cairn_buffer url = cairn_buffer(SIZE_MAX);
+	if (call->socket || !own) /* whoever listens there */
+		cairn_buffer_text(&url, asked);
+	else
+		cairn_url_restore(&url, asked);
+	cairn_buffer_byte(&url, 0);
+	library.set(handle, CURLOPT_URL, url.data); /* copied */
+	cairn_buffer_free(&url);
+	if (call->socket || is_loopback(asked))
+		library.set(handle, CURLOPT_PROXY, "");
+	else
+		library.set(handle, CURLOPT_PROXY, NULL); /* that of the environment */
+	library.list_free(exchange->headers);
+	exchange->headers = NULL;
+	for (size_t i = 0; call->headers && call->headers[i]; i++)
+		if (own || strncasecmp(call->headers[i], "Content-", 8) == 0)
+			exchange->headers = library.list_append(exchange->headers, call->headers[i]);
+	/* Without this, libcurl waits a second for the server to agree to a large body. */
+	exchange->headers = library.list_append(exchange->headers, "Expect:");
+	library.set(handle, CURLOPT_HTTPHEADER, exchange->headers);
+	if (call->total_ms) {
+		int64_t left_ms = call->total_ms - (cairn_clock_ns() - exchange->began_ns) / CAIRN_MILLISECOND_NS;
+		library.set(handle, CURLOPT_TIMEOUT_MS, (long)(left_ms > 1 ? left_ms : 1));
+	}
 }
 
 static void set_request(struct exchange *exchange)
 {
 	const struct cairn_http_call *call = exchange->call;
 	CURL *handle = exchange->handle;
-	struct cairn_buffer url = cairn_buffer(SIZE_MAX);
-	if (call->socket) /* whoever listens there */
-		cairn_buffer_text(&url, call->url);
-	else
-		cairn_url_restore(&url, call->url);
-	cairn_buffer_byte(&url, 0);
-	library.set(handle, CURLOPT_URL, url.data); /* copied */
-	cairn_buffer_free(&url);
 	if (call->socket && call->socket[0] == '@')
 		library.set(handle, CURLOPT_ABSTRACT_UNIX_SOCKET, call->socket + 1);
 	else if (call->socket)
 		library.set(handle, CURLOPT_UNIX_SOCKET_PATH, call->socket);
+	if (call->socket && call->approve) {
+		library.set(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+		library.set(handle, CURLOPT_OPENSOCKETDATA, exchange);
+		library.set(handle, CURLOPT_HEADERFUNCTION, receive_head);
+		library.set(handle, CURLOPT_HEADERDATA, exchange);
+	}
 	if (call->body.data || (call->method && strcmp(call->method, "POST") == 0)) {
 		library.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.length);
 		library.set(handle, CURLOPT_POSTFIELDS, call->body.data ? call->body.data : "");
 	}
 	if (call->method && strcmp(call->method, "POST") != 0)
 		library.set(handle, CURLOPT_CUSTOMREQUEST, call->method);
-	for (size_t i = 0; call->headers && call->headers[i]; i++)
-		exchange->headers = library.list_append(exchange->headers, call->headers[i]);
-	/* Without this, libcurl waits a second for the server to agree to a large body. */
-	exchange->headers = library.list_append(exchange->headers, "Expect:");
-	library.set(handle, CURLOPT_HTTPHEADER, exchange->headers);
 	library.set(handle, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
 	library.set(handle, CURLOPT_ACCEPT_ENCODING, "");
 	library.set(handle, CURLOPT_ERRORBUFFER, exchange->reason);
@@ -173,9 +256,16 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 		 call->socket ? call->socket : call->url);
 	long status = 0;
 	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
+	if (exchange->refusal.text[0]) {
+		*error = exchange->refusal;
+		return false;
+	}
+	if (exchange->file_code)
+		return cairn_fail(error, "%s: the answer cannot be written to disk: %s", name, cairn_errno_text(exchange->file_code));
 	if (exchange->answer->body.failed)
-		return cairn_fail(error, "%s: the answer is larger than %s; set CAIRN_HTTP_LIMIT=4G to accept more", name,
-				  cairn_text_human((double)exchange->answer->body.maximum, size));
+		return cairn_fail(error, call->limit_bytes ? "%s: the answer is larger than %s"
+							   : "%s: the answer is larger than %s; set CAIRN_HTTP_LIMIT=4G to accept more",
+				  name, cairn_text_human((double)exchange->answer->body.maximum, size));
 	switch (code) {
 	case CURLE_ABORTED_BY_CALLBACK:
 		return cairn_fail(error, "%s: the client no longer waits for the answer", name);
@@ -185,15 +275,13 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 		return cairn_fail(error, "%s: cannot connect: %s", name, exchange->reason);
 	case CURLE_OPERATION_TIMEDOUT:
 		return status ? cairn_fail(error, "%s: the server sends too slowly, or stopped in the middle of its answer, after %s", name,
-					   cairn_text_human((double)exchange->answer->body.length, size))
+					   cairn_text_human((double)exchange->answer->length, size))
 			      : cairn_fail(error, "%s: the server did not answer; set CAIRN_HTTP_TIMEOUT=300 to wait 300 seconds", name);
-	case CURLE_TOO_MANY_REDIRECTS:
-		return cairn_fail(error, "%s: redirected more than %d times; use the final URL", name, CAIRN_HTTP_REDIRECTIONS);
 	case CURLE_PARTIAL_FILE:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
 		return cairn_fail(error, "%s: the server closed the connection before its answer was complete, after %s", name,
-				  cairn_text_human((double)exchange->answer->body.length, size));
+				  cairn_text_human((double)exchange->answer->length, size));
 	default:
 		return cairn_fail(error, "%s: %s", name, *exchange->reason ? exchange->reason : library.explain(code));
 	}
@@ -209,13 +297,43 @@ static void read_head(const struct exchange *exchange)
 	snprintf(exchange->answer->type, sizeof exchange->answer->type, "%s", type ? type : "");
 }
 
+/* The URL that the answer names instead, to be freed; NULL for none. */
+static char *find_redirection(const struct exchange *exchange)
+{
+	const char *url = NULL;
+	if (!exchange->call->socket)
+		library.get(exchange->handle, CURLINFO_REDIRECT_URL, &url);
+	return url ? strdup(url) : NULL;
+}
+
+/* Asks until an answer is no redirection. libcurl could follow them by itself, but would send most headers to any server. */
+static bool perform(struct exchange *exchange, struct cairn_error *error)
+{
+	struct cairn_http_answer *answer = exchange->answer;
+	for (unsigned redirections = 0;; redirections++) {
+		set_server(exchange);
+		CURLcode code = library.perform(exchange->handle);
+		if (code != CURLE_OK)
+			return explain_failure(exchange, code, error);
+		char *next = find_redirection(exchange);
+		if (!next)
+			return true;
+		free(exchange->redirected);
+		exchange->redirected = next;
+		if (redirections == CAIRN_HTTP_REDIRECTIONS)
+			return cairn_fail(error, "%s: redirected more than %d times; use the final URL", exchange->call->url,
+					  CAIRN_HTTP_REDIRECTIONS);
+		answer->body.length = 0;
+		answer->length = 0;
+	}
+}
+
 bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error)
 {
 	*answer = (struct cairn_http_answer){.body = cairn_buffer(call->limit_bytes ? call->limit_bytes : usual_limit())};
-	pthread_once(&library_once, load_library);
-	if (!library_ready)
+	if (!cairn_library_is_there(&curl))
 		return cairn_fail(error, "%s: fetching needs libcurl, which is not installed (Debian: libcurl4)", call->url);
-	struct exchange exchange = {.call = call, .answer = answer, .handle = library.init()};
+	struct exchange exchange = {.call = call, .answer = answer, .handle = library.init(), .began_ns = cairn_clock_ns()};
 	if (!exchange.handle)
 		return cairn_fail(error, "%s: libcurl failed to start", call->url);
 	if (!set_protocols(exchange.handle)) {
@@ -224,11 +342,11 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
 	}
 	set_limits(&exchange);
 	set_request(&exchange);
-	CURLcode code = library.perform(exchange.handle);
-	bool good = code == CURLE_OK || explain_failure(&exchange, code, error);
+	bool good = perform(&exchange, error);
 	read_head(&exchange);
 	library.list_free(exchange.headers);
 	library.cleanup(exchange.handle);
+	free(exchange.redirected);
 	return good;
 }
 

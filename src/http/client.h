@@ -2,7 +2,8 @@
  *
  * libcurl does the work. It is loaded at the first call, so commands that fetch nothing start without it. Time, size and the number of
  * redirects are limited, so no server can block a command or fill its memory. A server gets the user and password that were set aside
- * for it (base/url.h); messages do not.
+ * for it (base/url.h); messages do not. A server that another one redirects to gets neither these nor the headers of the call, which may
+ * have a token. Redirects through a unix socket are not followed, and a loopback address is never asked for through a proxy.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_CLIENT_H
 #define CAIRN_HTTP_CLIENT_H
@@ -19,13 +20,17 @@ struct cairn_http_call {
 	const char *method;         /* NULL is GET, or POST if there is a body */
 	struct cairn_bytes body;
 	const char *const *headers; /* lines such as "Authorization: Bearer …", ending with NULL; may be NULL */
+	/* With a socket: asked about whoever answers there, before anything of the answer is read. False, with a message, ends the
+	 * exchange. May be NULL. */
+	bool (*approve)(void *context, int descriptor, struct cairn_error *error);
+	int file;                   /* receives the body of a 200, from its start on, in place of `body`; 0 for none */
 	uint64_t limit_bytes;       /* of the answer; 0 is 1 GiB, or the value of CAIRN_HTTP_LIMIT */
 	unsigned connect_ms;        /* to connect; 0 is 10 seconds */
 	unsigned silence_ms;        /* how long less than 1 KiB a second may arrive; 0 is cairn_http_silence_ms() */
 	unsigned total_ms;          /* for the whole exchange; 0 is no limit while data arrives faster than that */
 	/* Called from time to time with the number of bytes received; may be NULL. */
 	void (*progress)(void *context, uint64_t received);
-	void *context;
+	void *context; /* of both functions */
 	const atomic_bool *stop; /* the exchange ends, without an answer, within about a second of its turning true; may be NULL */
 };
 
@@ -35,6 +40,7 @@ struct cairn_http_answer {
 	int status;
 	char type[64];            /* the content type; empty if there is none */
 	struct cairn_buffer body; /* decompressed if it was sent compressed */
+	uint64_t length;          /* of the body, also where it is in a file */
 };
 
 /* Performs the exchange. Returns false with a message if there is no complete answer; an answer of any status is an answer. The caller

@@ -17,16 +17,17 @@ static bool is_abstract(int socket)
 
 bool cairn_peer_is_allowed(int socket)
 {
-	struct ucred peer;
-	socklen_t size = sizeof peer;
 	if (!is_abstract(socket))
 		return true;
-	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == 0 || peer.uid == geteuid());
+	struct cairn_peer peer = cairn_peer_of(socket);
+	return peer.user == 0 || peer.user == geteuid();
 }
 
-int cairn_peer_process(int socket)
+struct cairn_peer cairn_peer_of(int socket)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
-	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		return (struct cairn_peer){0, (unsigned)-1};
+	return (struct cairn_peer){peer.pid, peer.uid};
 }

@@ -10,7 +10,12 @@
  * and root are accepted. */
 bool cairn_peer_is_allowed(int socket);
 
-/* The PID of the process that listens at the other end of the connected SOCKET, as numbered here; 0 if unknown. */
-int cairn_peer_process(int socket);
+/* The process that listens at the other end of the connected SOCKET, as numbered here, and the user that it was when it began to listen.
+ * PID 0 if unknown. */
+struct cairn_peer {
+	int pid;
+	unsigned user;
+};
+struct cairn_peer cairn_peer_of(int socket);
 
 #endif

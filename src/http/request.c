@@ -49,6 +49,17 @@ struct cairn_bytes cairn_request_token(const struct cairn_request *request)
 	return cairn_bytes_skip(sent, length);
 }
 
+struct cairn_bytes cairn_request_cookie(const struct cairn_request *request, const char *name)
+{
+	struct cairn_bytes rest = request->cookie;
+	while (rest.length > 0) {
+		struct cairn_bytes value = cairn_text_trim(take_until(&rest, ';'));
+		if (cairn_bytes_equal(take_until(&value, '='), cairn_bytes_of(name)))
+			return value;
+	}
+	return (struct cairn_bytes){0};
+}
+
 bool cairn_token_equal(struct cairn_bytes sent, const char *token)
 {
 	size_t length = strlen(token);
@@ -116,6 +127,7 @@ static int parse_field(struct cairn_request *request, struct cairn_bytes name, s
 		{"host", offsetof(struct cairn_request, host)},
 		{"origin", offsetof(struct cairn_request, origin)},
 		{"authorization", offsetof(struct cairn_request, authorization)},
+		{"cookie", offsetof(struct cairn_request, cookie)},
 		{"content-type", offsetof(struct cairn_request, content_type)},
 		{"sec-fetch-site", offsetof(struct cairn_request, fetch_site)},
 		{"if-none-match", offsetof(struct cairn_request, if_none_match)},

@@ -21,6 +21,7 @@ struct cairn_request {
 	struct cairn_bytes host;
 	struct cairn_bytes origin;
 	struct cairn_bytes authorization;
+	struct cairn_bytes cookie;
 	struct cairn_bytes content_type;
 	struct cairn_bytes fetch_site; /* Sec-Fetch-Site: where the request comes from, according to the browser */
 	struct cairn_bytes user_agent;
@@ -46,6 +47,9 @@ bool cairn_request_is(const struct cairn_request *request, const char *method);
 
 /* The token that it came with, "Authorization: Bearer TOKEN" with the scheme in any case (RFC 9110, 11.1); empty for none. */
 struct cairn_bytes cairn_request_token(const struct cairn_request *request);
+
+/* The value of the cookie NAME that it came with; empty for none. */
+struct cairn_bytes cairn_request_cookie(const struct cairn_request *request, const char *name);
 
 /* Whether SENT is TOKEN. The time this takes depends on the length of TOKEN only. */
 bool cairn_token_equal(struct cairn_bytes sent, const char *token);

@@ -89,8 +89,8 @@ const char *cairn_response_reason(int status)
 	} reasons[] = {
 		{200, "OK"}, {204, "No Content"}, {400, "Bad Request"}, {401, "Unauthorized"}, {403, "Forbidden"},
 		{404, "Not Found"}, {405, "Method Not Allowed"}, {408, "Request Timeout"}, {409, "Conflict"},
-		{304, "Not Modified"}, {413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"},
-		{417, "Expectation Failed"}, {422, "Unprocessable Entity"}, {431, "Request Header Fields Too Large"},
+		{303, "See Other"}, {304, "Not Modified"}, {413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"},
+		{417, "Expectation Failed"}, {422, "Unprocessable Entity"}, {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"},
 		{500, "Internal Server Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"},
 		{505, "HTTP Version Not Supported"}, {507, "Insufficient Storage"},
 	};

@@ -17,6 +17,13 @@
 
 #include <stdatomic.h>
 
+/* The types of most answers. */
+#define CAIRN_TEXT "text/plain; charset=utf-8"
+#define CAIRN_JSON "application/json"
+#define CAIRN_HTML "text/html; charset=utf-8"
+#define CAIRN_OCTETS "application/octet-stream"
+#define CAIRN_SVG "image/svg+xml"
+
 struct cairn_response {
 	int status;
 	const char *type; /* content type; a string that lives as long as the program */

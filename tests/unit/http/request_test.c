@@ -109,6 +109,29 @@ static void test_token(void)
 	ok(!cairn_token_equal((struct cairn_bytes){"secret\0x", 8}, "secret"), "nor what goes on behind a zero");
 }
 
+static void test_cookie(void)
+{
+	static const struct {
+		const char *cookies, *value, *what;
+	} cases[] = {
+		{"a=1", "1", "a cookie"},
+		{"b=2; a=1", "1", "behind another"},
+		{"a=1;b=2", "1", "before another, without a blank"},
+		{"a=1=2", "1=2", "an equals sign in it"},
+		{"aa=1; ba=2", "", "longer names"},
+		{"b=a=1", "", "a name in a value"},
+		{"a", "", "no value"},
+		{";;= ;", "", "nothing at all"},
+		{"", "", "an empty header"},
+	};
+	struct cairn_request request = {0};
+	ok(cairn_request_cookie(&request, "a").length == 0, "no header, no cookie");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		request.cookie = cairn_bytes_of(cases[i].cookies);
+		ok(is(cairn_request_cookie(&request, "a"), cases[i].value), "%s", cases[i].what);
+	}
+}
+
 static void test_query(void)
 {
 	char out[16];
@@ -170,6 +193,7 @@ int main(void)
 	test_good();
 	test_refused();
 	test_token();
+	test_cookie();
 	test_query();
 	test_chunks();
 	return tap_done();
