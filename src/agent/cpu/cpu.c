@@ -3,7 +3,8 @@
 #include "agent/cpu/cpu.h"
 
 #include "agent/cpu/cpu_stacks.h"
-#include "agent/jemalloc/snapshot_trailer.h"
+#include "agent/cpu/thread.h"
+#include "agent/engine/snapshot_trailer.h"
 #include "agent/unwind/stack.h"
 #include "agent/unwind/unwind.h"
 #include "base/time.h"
@@ -38,11 +39,14 @@ struct slot {
 	void *pcs[depth_most];
 };
 
+/* Why a thread is given up. */
+enum refusal { NOT_REFUSED, SMALL_STACK, NOT_OF_LIBC };
+
 struct thread {
 	atomic_int tid;
 	int timer;
 	bool has_timer;
-	atomic_bool small; /* its stack has little room: it gets no more signals */
+	atomic_int refused; /* enum refusal: it gets no more signals */
 	unsigned scan; /* the last scan that saw it */
 	unsigned next; /* in its bucket: an index + 1, or 0 */
 	char name[16];
@@ -59,7 +63,7 @@ struct cairn_cpu {
 	unsigned missed, unwatched; /* threads without a timer because there was no room: in this scan, and the most in any scan */
 	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
 	_Atomic uint64_t dropped, cramped;
-	unsigned small;           /* threads that were given up because their stacks are too small */
+	unsigned small, foreign;  /* threads that were given up because their stacks are too small, or because they are not libc's */
 	struct cairn_cpu_stacks stacks;
 	unsigned frequency;
 	int signal;
@@ -144,12 +148,17 @@ static bool is_small(const stack_t *alternate)
 	return false;
 }
 
-static void handle(int signal, siginfo_t *info, void *context)
+/* The thread has no thread-local memory, so no errno. */
+__attribute__((noinline)) static void refuse(const siginfo_t *info)
 {
-	(void)signal;
-	const ucontext_t *interrupted = context;
+	struct thread *thread = find_thread(atomic_load(&state.current), info);
+	if (thread)
+		atomic_store_explicit(&thread->refused, NOT_OF_LIBC, memory_order_relaxed);
+}
+
+__attribute__((noinline)) static void take(const siginfo_t *info, const ucontext_t *interrupted)
+{
 	int saved = errno;
-	atomic_fetch_add(&state.inside, 1);
 	struct cairn_cpu *cpu = atomic_load(&state.current);
 	struct thread *thread = find_thread(cpu, info);
 	uint32_t times = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
@@ -158,9 +167,19 @@ static void handle(int signal, siginfo_t *info, void *context)
 	else if (thread)
 		atomic_fetch_add_explicit(&cpu->cramped, times, memory_order_relaxed);
 	if (thread && is_small(&interrupted->uc_stack))
-		atomic_store_explicit(&thread->small, true, memory_order_relaxed);
-	atomic_fetch_sub(&state.inside, 1);
+		atomic_store_explicit(&thread->refused, SMALL_STACK, memory_order_relaxed);
 	errno = saved;
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	atomic_fetch_add(&state.inside, 1);
+	if (cairn_thread_is_of_libc())
+		take(info, context);
+	else
+		refuse(info);
+	atomic_fetch_sub(&state.inside, 1);
 }
 
 /* Nobody handles a signal whose action is the default. A thread that receives it by sigwait or signalfd blocks it, and gets no timer. */
@@ -224,7 +243,7 @@ static struct thread *find_known(struct cairn_cpu *cpu, int tid)
 {
 	for (unsigned at = *bucket_of(cpu, tid); at; at = cpu->threads[at - 1].next) {
 		struct thread *thread = &cpu->threads[at - 1];
-		bool is_given_up = atomic_load_explicit(&thread->small, memory_order_relaxed) && cpu->scan - thread->scan <= scans_most;
+		bool is_given_up = atomic_load_explicit(&thread->refused, memory_order_relaxed) && cpu->scan - thread->scan <= scans_most;
 		if (atomic_load_explicit(&thread->tid, memory_order_relaxed) == tid && (thread->has_timer || is_given_up))
 			return thread;
 	}
@@ -245,7 +264,7 @@ static void see_task(struct cairn_cpu *cpu, int tid)
 	struct thread *thread = &cpu->threads[cpu->thread_count];
 	thread->scan = cpu->scan;
 	thread->has_timer = false;
-	atomic_store_explicit(&thread->small, false, memory_order_relaxed);
+	atomic_store_explicit(&thread->refused, NOT_REFUSED, memory_order_relaxed);
 	thread->name[0] = 0;
 	atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
 	cairn_task_name(tid, thread->name, sizeof thread->name);
@@ -307,15 +326,17 @@ static void drain(struct cairn_cpu *cpu)
 	}
 }
 
-static void forget_small(struct cairn_cpu *cpu)
+static void forget_refused(struct cairn_cpu *cpu)
 {
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
 		struct thread *thread = &cpu->threads[i];
-		if (!thread->has_timer || !atomic_load_explicit(&thread->small, memory_order_relaxed))
+		int refused = atomic_load_explicit(&thread->refused, memory_order_relaxed);
+		if (!thread->has_timer || !refused)
 			continue;
 		syscall(SYS_timer_delete, thread->timer);
 		thread->has_timer = false;
-		cpu->small++;
+		cpu->small += refused == SMALL_STACK;
+		cpu->foreign += refused == NOT_OF_LIBC;
 	}
 }
 
@@ -328,7 +349,7 @@ static bool is_handled_here(const struct cairn_cpu *cpu)
 void cairn_cpu_collect(struct cairn_cpu *cpu)
 {
 	drain(cpu);
-	forget_small(cpu);
+	forget_refused(cpu);
 	if (cpu->sampling && !is_handled_here(cpu)) { /* a profiler of the host's own must not count our signals */
 		cpu->overtaken = true;
 		cairn_cpu_stop(cpu);
@@ -484,6 +505,7 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 		{"cpu.blocked", cpu->blocked},
 		{"cpu.cramped", atomic_load(&cpu->cramped)},
 		{"cpu.small", cpu->small},
+		{"cpu.foreign", cpu->foreign},
 		{"cpu.overtaken", cpu->overtaken},
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -494,7 +516,7 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 		if (records > 0)
 			cairn_trailer_write_format(out, "cpu.thread", "%u %d %s", records, cpu->threads[i].tid, cpu->threads[i].name);
 	}
-	cairn_snapshot_trailer_end(out);
+	cairn_snapshot_trailer_end(out, NULL);
 }
 
 /* The records of a thread follow each other, so that a line after the memory map can name the thread they belong to. */

@@ -1,59 +1,28 @@
 /* code.c - _dl_find_object, or a table of the loader's list.
  *
- * A new table is written into the one of two buffers that is not published, then published. The buffer that a reader looks at is written
- * again only after the other was published, so a reader that sees the same number before and after has read a consistent table; in the rare
- * other case it finds nothing. An object of the table may have been unloaded since: before its data is used, it is checked for being
- * readable and compared with what is known about it.
+ * An object of the table may have been unloaded since: before its data is used, it is checked for being readable and compared with what is
+ * known about it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/code.h"
 
+#include "agent/unwind/code_table.h"
 #include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdatomic.h>
 #include <sys/auxv.h>
 
-enum { table_most = 1024 };
-
-struct table_entry {
-	_Atomic uintptr_t start, end, unwind_header;
-	_Atomic uint16_t tag;
-};
-
+static struct cairn_code_table table;
 static struct {
-	struct table_entry entries[2][table_most];
-	atomic_uint counts[2];
-	atomic_uint published; /* its lowest bit says which buffer holds */
 	unsigned long long adds, subs;
-	atomic_flag refreshing;
-	atomic_bool use;
-} table = {.refreshing = ATOMIC_FLAG_INIT};
+	atomic_flag under_way;
+	atomic_bool use_table;
+} refreshing = {.under_way = ATOMIC_FLAG_INIT};
 
 static bool find_in_table(uintptr_t address, struct cairn_code *code)
 {
-	unsigned sequence = atomic_load_explicit(&table.published, memory_order_acquire);
-	const struct table_entry *entries = table.entries[sequence & 1];
-	unsigned low = 0, high = atomic_load_explicit(&table.counts[sequence & 1], memory_order_relaxed);
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-		if (atomic_load_explicit(&entries[middle].start, memory_order_relaxed) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return false;
-	code->start = atomic_load_explicit(&entries[low - 1].start, memory_order_relaxed);
-	code->end = atomic_load_explicit(&entries[low - 1].end, memory_order_relaxed);
-	code->unwind_header = atomic_load_explicit(&entries[low - 1].unwind_header, memory_order_relaxed);
-	code->image_start = code->start;
-	code->image_end = code->end;
-	code->tag = atomic_load_explicit(&entries[low - 1].tag, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&table.published, memory_order_relaxed) == sequence && address < code->end &&
-	       cairn_known_is_there(code->tag);
+	return cairn_code_table_find(&table, address, code) && cairn_known_is_there(code->tag);
 }
 
 #if defined(DLFO_EH_SEGMENT_TYPE)
@@ -101,7 +70,7 @@ static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 
 bool cairn_code_is_live(void)
 {
-	return _dl_find_object && !atomic_load_explicit(&table.use, memory_order_relaxed);
+	return _dl_find_object && !atomic_load_explicit(&refreshing.use_table, memory_order_relaxed);
 }
 #else
 static bool find_by_loader(uintptr_t address, struct cairn_code *code)
@@ -122,15 +91,15 @@ bool cairn_code_find(uintptr_t address, struct cairn_code *code)
 
 void cairn_code_use_table(bool use)
 {
-	atomic_store(&table.use, use);
+	atomic_store(&refreshing.use_table, use);
 }
 
 static int check_change(struct dl_phdr_info *info, size_t size, void *opaque)
 {
 	bool *changed = opaque;
-	*changed = size < sizeof *info || table.adds != info->dlpi_adds || table.subs != info->dlpi_subs;
-	table.adds = info->dlpi_adds;
-	table.subs = info->dlpi_subs;
+	*changed = size < sizeof *info || refreshing.adds != info->dlpi_adds || refreshing.subs != info->dlpi_subs;
+	refreshing.adds = info->dlpi_adds;
+	refreshing.subs = info->dlpi_subs;
 	return 1;
 }
 
@@ -138,7 +107,6 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *opaque)
 {
 	(void)size;
 	unsigned *count = opaque;
-	struct table_entry *entries = table.entries[~atomic_load(&table.published) & 1];
 	struct cairn_code code = {.start = UINTPTR_MAX};
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -151,47 +119,63 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *opaque)
 		}
 	}
 	code.start &= ~(uintptr_t)4095; /* as the loader maps it */
-	if (code.start >= code.end || *count == table_most)
+	if (code.start >= code.end)
 		return 0;
-	unsigned place = (*count)++; /* kept sorted: the list is short and nearly in order */
-	for (; place > 0 && entries[place - 1].start > code.start; place--) {
-		entries[place].start = entries[place - 1].start;
-		entries[place].end = entries[place - 1].end;
-		entries[place].unwind_header = entries[place - 1].unwind_header;
-		entries[place].tag = entries[place - 1].tag;
-	}
-	entries[place].start = code.start;
-	entries[place].end = code.end;
-	entries[place].unwind_header = code.unwind_header;
-	entries[place].tag = cairn_known_tag(&(struct cairn_place){code.start, code.end, code.unwind_header, info->dlpi_addr,
-								   info->dlpi_name ? info->dlpi_name : ""});
+	code.image_start = code.start;
+	code.image_end = code.end;
+	code.tag = cairn_known_tag(
+		&(struct cairn_place){code.start, code.end, code.unwind_header, info->dlpi_addr, info->dlpi_name ? info->dlpi_name : ""});
+	cairn_code_table_add(&table, count, &code);
 	return 0;
 }
 
-static void refresh(void)
+typedef bool visit_loader(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
+
+static bool visit_patiently(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+	cairn_loader_visit(visit, context);
+	return true;
+}
+
+static bool refresh(visit_loader *loader)
 {
 	bool changed = true;
-	cairn_loader_visit(check_change, &changed);
+	if (!loader(check_change, &changed))
+		return false;
 	if (!changed)
-		return;
-	unsigned count = 0, spare = ~atomic_load(&table.published) & 1;
-	cairn_loader_visit(add_object, &count);
-	atomic_store_explicit(&table.counts[spare], count, memory_order_relaxed);
-	atomic_fetch_add_explicit(&table.published, 1, memory_order_release);
+		return true;
+	unsigned count = 0;
+	if (!loader(add_object, &count)) {
+		refreshing.adds = refreshing.subs = 0; /* once more the next time */
+		return false;
+	}
+	cairn_code_table_publish(&table, count);
+	return true;
 }
 
 void cairn_code_refresh(void)
 {
-	if (atomic_flag_test_and_set(&table.refreshing))
+	if (atomic_flag_test_and_set(&refreshing.under_way))
 		return;
 	cairn_known_retire();
 	if (!cairn_code_is_live())
-		refresh();
-	atomic_flag_clear(&table.refreshing);
+		refresh(visit_patiently);
+	atomic_flag_clear(&refreshing.under_way);
+}
+
+bool cairn_code_try_refresh(void)
+{
+	if (cairn_code_is_live())
+		return true;
+	if (atomic_flag_test_and_set(&refreshing.under_way))
+		return false;
+	bool done = refresh(cairn_loader_try_visit);
+	atomic_flag_clear(&refreshing.under_way);
+	return done;
 }
 
 void cairn_code_forget(void)
 {
-	table.adds = table.subs = 0;
-	atomic_flag_clear(&table.refreshing);
+	refreshing.adds = refreshing.subs = 0;
+	atomic_flag_clear(&refreshing.under_way);
 }

@@ -24,6 +24,8 @@ bool cairn_code_is_live(void);
 /* Updates the table if objects were loaded or unloaded. To be called regularly, also where _dl_find_object answers. Any thread may call it;
  * returns at once while another thread is in it. */
 void cairn_code_refresh(void);
+/* The same on a thread of the host, which must not wait. Returns false if that has to be done again. */
+bool cairn_code_try_refresh(void);
 
 /* To be called in a forked child: a refresh that a thread of the parent had begun does not continue there. */
 void cairn_code_forget(void);

@@ -105,19 +105,23 @@ struct visit {
 	bool first;
 };
 
-static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
+struct cairn_object cairn_object_of(const struct dl_phdr_info *info, bool first)
 {
-	(void)size;
-	struct visit *visit = opaque;
-	bool program = visit->first; /* the loader lists the program first */
-	visit->first = false;
-	struct cairn_object module = {
-		.path = program ? "/proc/self/exe" : info->dlpi_name ? info->dlpi_name : "",
-		.program = program,
+	return (struct cairn_object){
+		.path = first ? "/proc/self/exe" : info->dlpi_name ? info->dlpi_name : "",
+		.program = first,
 		.bias = (uintptr_t)info->dlpi_addr,
 		.headers = info->dlpi_phdr,
 		.headers_count = info->dlpi_phnum,
 	};
+}
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
+{
+	(void)size;
+	struct visit *visit = opaque;
+	struct cairn_object module = cairn_object_of(info, visit->first);
+	visit->first = false;
 	return visit->visit(visit->context, &module);
 }
 

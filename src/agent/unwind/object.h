@@ -36,6 +36,9 @@ void cairn_loader_before_fork(void);
 void cairn_loader_after_fork(void);
 void cairn_loader_in_child(void);
 
+/* The object that the loader describes by INFO; the FIRST of its list is the program. */
+struct cairn_object cairn_object_of(const struct dl_phdr_info *info, bool first);
+
 /* Calls VISIT for each module until it returns true; returns whether one did. */
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 /* As cairn_loader_try_visit: returns whether they were visited. */

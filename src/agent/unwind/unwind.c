@@ -124,18 +124,6 @@ static bool find_rules(const struct cairn_code *code, uint64_t pc, struct cairn_
 	       cairn_eh_frame_rules(&image, &fde, pc, rules);
 }
 
-/* A return address as it is in memory, without the bits that authenticate it. */
-static uint64_t plain_address(uint64_t address)
-{
-#if defined(__aarch64__)
-	register uint64_t x30 __asm__("x30") = address;
-	__asm__("hint #7" : "+r"(x30)); /* xpaclri; does nothing where there is no such thing */
-	return x30;
-#else
-	return address;
-#endif
-}
-
 /* Whether the instruction before PC is a call. */
 static bool follows_call(uint64_t pc)
 {
@@ -143,18 +131,7 @@ static bool follows_call(uint64_t pc)
 	if (pc < sizeof before || !cairn_stack_is_readable(pc - sizeof before))
 		return false;
 	memcpy(before, (const void *)(pc - sizeof before), sizeof before);
-#if defined(__x86_64__)
-	static const unsigned char sizes[] = {2, 3, 4, 6, 7}; /* of a call through a register or memory, without prefixes */
-	enum { relative = 0xe8, indirect = 0xff, relative_size = 5 };
-	bool found = before[sizeof before - relative_size] == relative;
-	for (size_t i = 0; i < sizeof sizes; i++)
-		found = found || (before[sizeof before - sizes[i]] == indirect && (before[sizeof before - sizes[i] + 1] & 0x38) == 0x10);
-	return found;
-#elif defined(__aarch64__)
-	uint32_t last;
-	memcpy(&last, before + 4, sizeof last);
-	return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
-#endif
+	return cairn_arch_is_call(before);
 }
 
 /* The frame that FP points to: the caller's frame pointer, which must be above it (or the last), and where the call returns to. */
@@ -162,7 +139,7 @@ static bool read_frame(struct walk *walk, uint64_t fp, uint64_t *next_fp, uint64
 {
 	if (!cairn_stack_read(&walk->stack, fp, next_fp) || !cairn_stack_read(&walk->stack, fp + 8, next_pc))
 		return false;
-	*next_pc = plain_address(*next_pc);
+	*next_pc = cairn_arch_plain_address(*next_pc);
 	return *next_fp > fp || *next_fp == 0;
 }
 
@@ -267,7 +244,7 @@ static bool step(struct walk *walk, cairn_short_rule rule)
 		return false;
 	if (cairn_short_rule_saves_fp(rule) && !cairn_stack_read(&walk->stack, fp_at + (uint64_t)cairn_short_rule_fp_offset(rule), &fp))
 		return false;
-	walk->pc = plain_address(pc);
+	walk->pc = cairn_arch_plain_address(pc);
 	walk->sp = cfa;
 	walk->fp = fp;
 	walk->exact = false;
@@ -286,21 +263,20 @@ static bool read_memory(void *context, uint64_t address, unsigned size, uint64_t
 	return true;
 }
 
-/* On aarch64 a signal handler returns to a stub of the kernel's that has no rules; its two instructions tell it, and the
- * registers of the interrupted code lie above a siginfo on the stack. On x86_64 libc has a stub with rules. */
-#if defined(__aarch64__)
 static bool is_signal_return(uint64_t pc)
 {
-	enum { load_number = 0xd2801168, call_kernel = 0xd4000001 }; /* mov x8, #139; svc #0 */
+	if (!CAIRN_ARCH_SIGNAL_REGISTERS)
+		return false;
 	struct cairn_stack code = cairn_stack_at(pc);
 	uint64_t first, second;
-	return read_memory(&code, pc, 4, &first) && read_memory(&code, pc + 4, 4, &second) && first == load_number && second == call_kernel;
+	return read_memory(&code, pc, 4, &first) && read_memory(&code, pc + 4, 4, &second) &&
+	       cairn_arch_is_signal_return(first, second);
 }
 
 static bool leave_signal(struct walk *walk, struct cairn_registers *registers)
 {
-	uint64_t saved = walk->sp + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
-	for (unsigned i = 0; i < CAIRN_REGISTERS; i++) /* x0 to x30 and sp lie in the order of their numbers */
+	uint64_t saved = walk->sp + CAIRN_ARCH_SIGNAL_REGISTERS;
+	for (unsigned i = 0; i < CAIRN_REGISTERS; i++)
 		if (!cairn_stack_read(&walk->stack, saved + i * 8, &registers->values[i]))
 			return false;
 	if (!cairn_stack_read(&walk->stack, saved + CAIRN_REGISTERS * 8, &walk->pc))
@@ -310,19 +286,6 @@ static bool leave_signal(struct walk *walk, struct cairn_registers *registers)
 	walk->fp = registers->values[CAIRN_REGISTER_FP];
 	return true;
 }
-#else
-static bool is_signal_return(uint64_t pc)
-{
-	(void)pc;
-	return false;
-}
-
-static bool leave_signal(struct walk *walk, struct cairn_registers *registers)
-{
-	(void)walk, (void)registers;
-	return false;
-}
-#endif
 
 /* The fast walk; *NEEDS_ALL is set when a frame needs more than three registers. */
 static enum cairn_unwind_end walk_fast(struct walk *walk, bool *needs_all)
@@ -402,7 +365,7 @@ static bool step_all(struct walk *walk, struct cairn_registers *registers, struc
 	unsigned return_register = frame->rules.return_register;
 	if (!find_cfa(frame) || (frame->cfa < walk->sp && !frame->rules.is_signal) || !find_register(frame, return_register, &caller.pc))
 		return false;
-	caller.pc = plain_address(caller.pc);
+	caller.pc = cairn_arch_plain_address(caller.pc);
 	for (unsigned i = 0; i < CAIRN_REGISTERS; i++)
 		if (!find_register(frame, i, &caller.values[i]))
 			caller.values[i] = 0;
@@ -479,18 +442,5 @@ enum cairn_unwind_end cairn_unwind(const struct cairn_registers *registers, cons
 void cairn_registers_interrupted(struct cairn_registers *registers, const ucontext_t *context)
 {
 	registers->pc_is_exact = true;
-#if defined(__x86_64__)
-	static const unsigned char places[CAIRN_REGISTERS - 1] = {
-		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-		REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-	};
-	for (unsigned i = 0; i < CAIRN_REGISTERS - 1; i++)
-		registers->values[i] = (uint64_t)context->uc_mcontext.gregs[places[i]];
-	registers->pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-	for (unsigned i = 0; i < 31; i++)
-		registers->values[i] = context->uc_mcontext.regs[i];
-	registers->values[CAIRN_REGISTER_SP] = context->uc_mcontext.sp;
-	registers->pc = context->uc_mcontext.pc;
-#endif
+	registers->pc = cairn_arch_interrupted(registers->values, context);
 }

@@ -13,8 +13,6 @@
 #include "agent/unwind/code.h"
 #include "frame/eh_frame.h"
 
-#include <ucontext.h>
-
 struct cairn_registers {
 	uint64_t values[CAIRN_REGISTERS];
 	uint64_t pc;
@@ -59,32 +57,7 @@ void cairn_registers_interrupted(struct cairn_registers *registers, const uconte
 __attribute__((always_inline)) static inline void cairn_registers_here(struct cairn_registers *registers)
 {
 	registers->pc_is_exact = true;
-#if defined(__x86_64__)
-	__asm__ volatile("movq %%rbx, 24(%1)\n\t"
-			 "movq %%rbp, 48(%1)\n\t"
-			 "movq %%rsp, 56(%1)\n\t"
-			 "movq %%r12, 96(%1)\n\t"
-			 "movq %%r13, 104(%1)\n\t"
-			 "movq %%r14, 112(%1)\n\t"
-			 "movq %%r15, 120(%1)\n\t"
-			 "leaq 0(%%rip), %0"
-			 : "=r"(registers->pc)
-			 : "r"(registers->values)
-			 : "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("stp x19, x20, [%1, #152]\n\t"
-			 "stp x21, x22, [%1, #168]\n\t"
-			 "stp x23, x24, [%1, #184]\n\t"
-			 "stp x25, x26, [%1, #200]\n\t"
-			 "stp x27, x28, [%1, #216]\n\t"
-			 "stp x29, x30, [%1, #232]\n\t"
-			 "mov %0, sp\n\t"
-			 "str %0, [%1, #248]\n\t"
-			 "adr %0, ."
-			 : "=&r"(registers->pc)
-			 : "r"(registers->values)
-			 : "memory");
-#endif
+	registers->pc = cairn_arch_registers(registers->values);
 }
 
 #endif

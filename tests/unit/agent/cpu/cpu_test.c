@@ -6,6 +6,7 @@
 #include "tap.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -363,6 +364,56 @@ static void test_small_stack(void)
 	}
 }
 
+static atomic_int foreign_spinning;
+
+/* A thread without libc's thread-local memory, which calls nothing of libc. */
+static int spin_alone(void *context)
+{
+	(void)context;
+	foreign_spinning++;
+	for (;;)
+		__asm__ volatile("");
+	return 0;
+}
+
+/* Threads made by clone, whose thread pointer is 0 or the host's own. In a child, since they never end and may be the end of it. */
+static void test_foreign(void)
+{
+	if (TAP_THREAD_SANITIZER || TAP_ADDRESS_SANITIZER) {
+		tap_skip("threads that are not libc's go on", "a sanitizer's own code is thread-local");
+		return;
+	}
+	static char stacks[2][64 << 10] __attribute__((aligned(16))), own[4096];
+	pid_t child = tap_fork();
+	if (child == 0) {
+		int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
+		struct cairn_error error;
+		bool busy, said = false;
+		memset(own, 0x5a, sizeof own);
+		for (int i = 0; i < 2; i++)
+			clone(spin_alone, stacks[i] + sizeof stacks[i], flags, NULL, NULL, i ? own + 2048 : NULL, NULL);
+		while (foreign_spinning < 2)
+			wait_ms(1);
+		struct cairn_cpu *cpu = cairn_cpu_start(1000, &busy, &error);
+		for (int i = 0; cpu && i < 600 && !said; i++) {
+			struct cairn_buffer out = cairn_pages(64 << 20);
+			wait_ms(50);
+			burn();
+			cairn_cpu_collect(cpu);
+			cairn_cpu_write(cpu, &out);
+			said = says(&out, "# cairn cpu.foreign 2\n") && says(&out, "# cairn cpu.thread");
+			cairn_buffer_free(&out);
+		}
+		bool whole = true;
+		for (size_t i = 0; i < sizeof own; i++)
+			whole = whole && own[i] == 0x5a;
+		syscall(SYS_exit_group, said && whole ? 0 : 1);
+	}
+	int status = -1;
+	waitpid(child, &status, 0);
+	ok(status == 0, "threads that are not libc's go on, their memory stays theirs, the others are sampled, and the profile says so");
+}
+
 /* Runs that are broken off at once, with the signal in use by somebody else. */
 static void test_again(void)
 {
@@ -436,6 +487,7 @@ int main(void)
 	test_awaited();
 	test_small_alternate_stack();
 	test_small_stack();
+	test_foreign();
 	test_again();
 	test_late_signals();
 	return tap_done();
