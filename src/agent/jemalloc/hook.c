@@ -5,6 +5,7 @@
 #include "agent/unwind/object.h"
 #include "base/path.h"
 #include "process/clock.h"
+#include "protocol/allocating.h"
 
 #include <stdatomic.h>
 
@@ -20,10 +21,6 @@ static struct {
 	void (*_Atomic notify)(void); /* called at each sample; NULL except in a forked child whose agent has not started */
 	struct cairn_engine_tally tally;
 } hook;
-
-void cairn_stack_is_truncated(void)
-{
-}
 
 static void take_stack(const struct cairn_registers *registers, void **pcs, unsigned *count, unsigned most)
 {
@@ -110,9 +107,12 @@ static void add_function(struct cairn_unwind_ranges *found, uintptr_t address)
 
 static bool is_entry(const char *name, const char *prefix)
 {
-	static const char *const entries[] = {
-		"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx",
-		"xallocx",
+	static const struct {
+		const char *name;
+		struct cairn_signature signature;
+	} entries[] = {
+#define ROW(name, group, ...) {#name, __VA_ARGS__},
+		CAIRN_ALLOCATING(ROW)
 	};
 	/* The functions that malloc and realloc jump to at their end: these are on the stack instead. Compilers add suffixes to private
 	 * functions. */
@@ -129,8 +129,8 @@ static bool is_entry(const char *name, const char *prefix)
 	if (strncmp(name, prefix, length) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-		if (strcmp(name + length, entries[i]) == 0)
-			return true;
+		if (strcmp(name + length, entries[i].name) == 0)
+			return entries[i].signature.call != CAIRN_CALL_RELEASES;
 	return false;
 }
 

@@ -7,8 +7,8 @@
 #ifndef CAIRN_AGENT_JEMALLOC_HOOK_H
 #define CAIRN_AGENT_JEMALLOC_HOOK_H
 
-#include "agent/engine.h"
-#include "agent/jemalloc/jemalloc.h"
+#include "agent/engine/jemalloc.h"
+#include "agent/engine/profiler.h"
 #include "agent/unwind/unwind.h"
 
 /* Installs the hook; stacks have at most DEPTH frames (and no more than jemalloc's prof_bt_max). Returns false with the reason if this
@@ -23,8 +23,5 @@ void cairn_hook_remove(const struct cairn_jemalloc *jemalloc);
 bool cairn_hook_notify(void (*notify)(void));
 
 void cairn_hook_count(struct cairn_engine_counts *counts);
-
-/* The outermost frame of a stack that was truncated at the depth limit; symbolizers show its name. */
-__attribute__((visibility("default"))) void cairn_stack_is_truncated(void);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef CAIRN_AGENT_JEMALLOC_MESSAGE_H
 #define CAIRN_AGENT_JEMALLOC_MESSAGE_H
 
-#include "agent/jemalloc/jemalloc.h"
+#include "agent/engine/jemalloc.h"
 
 /* Installs itself as jemalloc's `malloc_message`, unless the host has set that, or the symbol is not exported. */
 void cairn_message_filter(const struct cairn_jemalloc *jemalloc);

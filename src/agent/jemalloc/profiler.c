@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/profiler.h"
 
-#include "agent/engine.h"
 #include "agent/jemalloc/hook.h"
 #include "process/clock.h"
 
@@ -13,7 +12,7 @@ static enum cairn_profiler_state get_state(struct cairn_profiler *profiler)
 {
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
 	if (!jemalloc->mallctl)
-		return CAIRN_PROFILER_NO_JEMALLOC;
+		return CAIRN_PROFILER_UNAVAILABLE;
 	bool built, enabled, active;
 	cairn_jemalloc_get_bool(jemalloc, "config.prof", &built);
 	if (!built)
@@ -37,7 +36,7 @@ static void explain(struct cairn_profiler *profiler, char *out, size_t size)
 	char variable[64];
 	cairn_jemalloc_variable(&profiler->jemalloc, variable, sizeof variable);
 	switch (get_state(profiler)) {
-	case CAIRN_PROFILER_NO_JEMALLOC:
+	case CAIRN_PROFILER_UNAVAILABLE:
 		snprintf(out, size,
 			 "%s; start the service with LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true, or link it with jemalloc",
 			 profiler->missing.text[0] ? profiler->missing.text : "no jemalloc in this process");

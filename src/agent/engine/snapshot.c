@@ -1,10 +1,10 @@
 /* snapshot.c - takes and shares snapshots.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/snapshot.h"
+#include "agent/engine/snapshot.h"
 
-#include "agent/engine.h"
-#include "agent/jemalloc/scratch.h"
-#include "agent/jemalloc/snapshot_trailer.h"
+#include "agent/engine/profiler.h"
+#include "agent/engine/scratch.h"
+#include "agent/engine/snapshot_trailer.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
@@ -49,7 +49,7 @@ static bool has_maps(struct cairn_bytes text)
 	return memmem(text.data, text.length, "\nMAPPED_LIBRARIES:", 18) != NULL;
 }
 
-/* Has jemalloc write into SCRATCH, and checks what it wrote. */
+/* Has the engine write a dump into SCRATCH, and checks it. */
 static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *scratch, struct cairn_error *error)
 {
 	int64_t before = cairn_clock_ns();
@@ -58,7 +58,7 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 	atomic_store(&snapshots->last_duration_ns, cairn_clock_ns() - before);
 	struct cairn_bytes raw = map_text(scratch->descriptor);
 	if (!raw.data)
-		return cairn_fail_errno(error, "jemalloc wrote an empty dump");
+		return cairn_fail_errno(error, "the profiler wrote an empty dump");
 	uint64_t samples, bytes;
 	cairn_counts_total(raw, &samples, &bytes);
 	if (cairn_profiler_engine(snapshots->profiler)->live_samples)

@@ -6,10 +6,10 @@
  * period only by discarding its samples, so no dump ever mixes two; the time of the change is in the status and, as reset_at, in every
  * snapshot.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_JEMALLOC_BUDGET_H
-#define CAIRN_AGENT_JEMALLOC_BUDGET_H
+#ifndef CAIRN_AGENT_ENGINE_BUDGET_H
+#define CAIRN_AGENT_ENGINE_BUDGET_H
 
-#include "agent/jemalloc/profiler.h"
+#include "agent/engine/profiler.h"
 
 struct cairn_budget {
 	_Atomic double samples_per_second;

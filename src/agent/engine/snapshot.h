@@ -5,10 +5,10 @@
  * text, then the trailer. It is reference-counted. While it exists, its size is charged to the quota of its first requester; however
  * large it is, it counts only so much that a single one always fits (snapshot.c).
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_JEMALLOC_SNAPSHOT_H
-#define CAIRN_AGENT_JEMALLOC_SNAPSHOT_H
+#ifndef CAIRN_AGENT_ENGINE_SNAPSHOT_H
+#define CAIRN_AGENT_ENGINE_SNAPSHOT_H
 
-#include "agent/jemalloc/profiler.h"
+#include "agent/engine/profiler.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 /* snapshot_test.c - the snapshot engine and the profiler's states over a jemalloc that is made up, from many threads.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/snapshot.h"
+#include "agent/engine/snapshot.h"
+#include "agent/jemalloc/profiler.h"
 #include "base/descriptor.h"
 #include "base/quota.h"
 #include "process/clock.h"
@@ -65,14 +66,14 @@ static int mallctl(const char *name, void *old, size_t *old_size, void *value, s
 	return ENOENT;
 }
 
-static struct cairn_profiler profiler;
+static struct cairn_profiler profiler = {.engine = &cairn_engine_jemalloc};
 static struct cairn_snapshots snapshots = {.profiler = &profiler, .folder = "", .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static void test_states(void)
 {
 	struct cairn_error error = {0};
 	char why[512];
-	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_NO_JEMALLOC, "no jemalloc");
+	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_UNAVAILABLE, "without a jemalloc");
 	cairn_profiler_explain(&profiler, why, sizeof why);
 	like_text(why, "LD_PRELOAD=libjemalloc.so.2", "with the line that fixes it");
 	ok(cairn_jemalloc_take(&profiler.jemalloc, mallctl, NULL, &error), "a mallctl handed over");

@@ -1,8 +1,8 @@
 /* snapshot_trailer.c - version, options, modules, process, statistics and memory at the moment of a snapshot.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/snapshot_trailer.h"
+#include "agent/engine/snapshot_trailer.h"
 
-#include "agent/engine.h"
+#include "agent/engine/profiler.h"
 #include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
@@ -154,18 +154,6 @@ static void write_classes(struct cairn_buffer *out, const struct cairn_jemalloc 
 		write_class(out, jemalloc, "lextent", "curlextents", i);
 }
 
-/* The setting in brackets: "always [madvise] never". */
-static void write_huge_pages(struct cairn_buffer *out)
-{
-	struct cairn_buffer text = cairn_pages(4096);
-	cairn_facts_read("/sys/kernel/mm/transparent_hugepage/enabled", &text);
-	const char *open = text.length ? memchr(text.data, '[', text.length) : NULL;
-	const char *close = open ? memchr(open, ']', text.length - (size_t)(open - text.data)) : NULL;
-	if (close)
-		cairn_trailer_write_format(out, "huge_pages", "%.*s", (int)(close - open - 1), open + 1);
-	cairn_buffer_free(&text);
-}
-
 static void write_status(struct cairn_buffer *out)
 {
 	char path[CAIRN_PROC_PATH];
@@ -194,10 +182,9 @@ static void write_memory(struct cairn_buffer *out, const struct cairn_engine *en
 		cairn_trailer_write_number(out, name, *value);
 	if (smaps.has_holes)
 		cairn_trailer_write_number(out, "smaps.holes", smaps.holes);
-	write_huge_pages(out);
+	cairn_trailer_write_huge_pages(out);
 }
 
-/* The memory limit of the process, and how often its group reached it. */
 static void write_limit(struct cairn_buffer *out)
 {
 	struct cairn_memory memory;
@@ -205,18 +192,8 @@ static void write_limit(struct cairn_buffer *out)
 	struct cairn_error error;
 	if (!cairn_memory_open(&memory, "", 0, &error))
 		return;
-	if (cairn_memory_read(&memory, cairn_clock_ns(), &reading)) {
-		if (reading.limit)
-			cairn_trailer_write_number(out, "limit", reading.limit);
-		if (memory.group[0]) {
-			cairn_trailer_write_text(out, "group", memory.group);
-			cairn_trailer_write_number(out, "group.oom_kill", reading.events.oom_kill);
-		}
-		if (reading.limit_of_group) {
-			cairn_trailer_write_number(out, "group.usage", reading.usage);
-			cairn_trailer_write_number(out, "group.cache", cairn_memory_cache(&memory));
-		}
-	}
+	if (cairn_memory_read(&memory, cairn_clock_ns(), &reading))
+		cairn_trailer_write_limit(out, &memory, &reading);
 	cairn_memory_close(&memory);
 }
 
@@ -267,22 +244,31 @@ void cairn_snapshot_trailer_begin(struct cairn_buffer *out)
 	write_process(out);
 }
 
-void cairn_snapshot_trailer_end(struct cairn_buffer *out)
+/* Of the process that the engine is for. */
+static void list_modules(const struct cairn_engine *engine, struct cairn_buffer *out, bool as_maps)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
-	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
-	cairn_known_unloaded(list_unloaded, out);
+	if (engine && engine->write_modules)
+		engine->write_modules(out, as_maps);
+	else
+		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, as_maps});
+}
+
+void cairn_snapshot_trailer_end(struct cairn_buffer *out, const struct cairn_engine *engine)
+{
+	list_modules(engine, out, false);
+	if (!engine || !engine->write_modules)
+		cairn_known_unloaded(list_unloaded, out);
 	cairn_trailer_write_last(out);
 }
 
 void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, enum cairn_trailer_extent extent)
 {
+	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	if (extent == CAIRN_TRAILER_WITH_MAPS) {
-		struct cairn_facts facts;
-		cairn_facts_get(&facts);
 		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
-		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
+		list_modules(engine, out, true);
 	}
 	cairn_snapshot_trailer_begin(out);
 	write_engine(out, profiler);
@@ -291,10 +277,9 @@ void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profile
 		write_statistics(out, &profiler->jemalloc);
 		write_classes(out, &profiler->jemalloc);
 	}
-	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	if (extent == CAIRN_TRAILER_WITH_STATISTICS && !profiler->jemalloc.mallctl && engine->write_statistics)
 		engine->write_statistics(out);
 	write_memory(out, engine);
 	write_limit(out);
-	cairn_snapshot_trailer_end(out);
+	cairn_snapshot_trailer_end(out, engine);
 }

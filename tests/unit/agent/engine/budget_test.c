@@ -1,6 +1,7 @@
 /* budget_test.c - where the period moves when profiling costs too much, or little.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/budget.h"
+#include "agent/engine/budget.h"
+#include "agent/jemalloc/profiler.h"
 #include "tap.h"
 
 /* A jemalloc of which only the period matters. */
@@ -25,7 +26,7 @@ static void test_looks(void)
 {
 	enum { looks = 121 };
 	struct cairn_budget budget = {0};
-	struct cairn_profiler profiler = {.jemalloc.mallctl = control};
+	struct cairn_profiler profiler = {.engine = &cairn_engine_jemalloc, .jemalloc.mallctl = control};
 	cairn_budget_look(&budget, &profiler, 0.01);
 	period_log2 = 24; /* somebody resets it */
 	for (int i = 0; i < looks; i++) {

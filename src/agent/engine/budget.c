@@ -1,8 +1,8 @@
 /* budget.c - measures the cost of profiling and changes the period.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/budget.h"
+#include "agent/engine/budget.h"
 
-#include "agent/engine.h"
+#include "agent/engine/profiler.h"
 #include "base/time.h"
 #include "process/clock.h"
 

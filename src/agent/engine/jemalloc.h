@@ -4,8 +4,8 @@
  * jemalloc does and is really in use: either malloc() calls it here, or its names have a prefix, so that the program calls it by those
  * names (a Rust service with tikv-jemallocator).
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_JEMALLOC_JEMALLOC_H
-#define CAIRN_AGENT_JEMALLOC_JEMALLOC_H
+#ifndef CAIRN_AGENT_ENGINE_JEMALLOC_H
+#define CAIRN_AGENT_ENGINE_JEMALLOC_H
 
 #include "base/bytes.h"
 #include "base/error.h"

@@ -1,8 +1,9 @@
 /* jemalloc.c - finds and calls jemalloc.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/jemalloc.h"
+#include "agent/engine/jemalloc.h"
 
 #include "agent/unwind/object.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -169,9 +170,18 @@ static bool see_mallctl(void *context, const struct cairn_object *module, const 
 	return search->count == candidates_maximum;
 }
 
+/* The agent's own library is read by nobody: a short program would spend a good part of its time on the names in it. */
+static bool is_agent(const struct cairn_object *module)
+{
+	return !module->program && cairn_object_executes(module, (uintptr_t)cairn_jemalloc_find) &&
+	       strncmp(cairn_base_name(module->path), "libcairn.so", strlen("libcairn.so")) == 0;
+}
+
 static bool search_module(void *context, const struct cairn_object *module)
 {
 	struct search *search = context;
+	if (is_agent(module))
+		return false;
 	return (search->local ? cairn_object_local : cairn_object_exported)(module, "mallctl", see_mallctl, search);
 }
 

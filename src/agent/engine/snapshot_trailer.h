@@ -2,10 +2,10 @@
  *
  * doc/trailer.md describes the lines, which stock jeprof ignores; dump/trailer_write.h writes them, dump/trailer.h reads them.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_JEMALLOC_SNAPSHOT_TRAILER_H
-#define CAIRN_AGENT_JEMALLOC_SNAPSHOT_TRAILER_H
+#ifndef CAIRN_AGENT_ENGINE_SNAPSHOT_TRAILER_H
+#define CAIRN_AGENT_ENGINE_SNAPSHOT_TRAILER_H
 
-#include "agent/jemalloc/profiler.h"
+#include "agent/engine/profiler.h"
 #include "base/buffer.h"
 
 enum cairn_trailer_extent {
@@ -19,6 +19,6 @@ void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profile
 
 /* The parts that a profile of another kind has too: first line, version and process; and modules and last line. */
 void cairn_snapshot_trailer_begin(struct cairn_buffer *out);
-void cairn_snapshot_trailer_end(struct cairn_buffer *out);
+void cairn_snapshot_trailer_end(struct cairn_buffer *out, const struct cairn_engine *engine);
 
 #endif

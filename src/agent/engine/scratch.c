@@ -1,6 +1,6 @@
 /* scratch.c - memfds and their replacements.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/scratch.h"
+#include "agent/engine/scratch.h"
 
 #include "base/descriptor.h"
 

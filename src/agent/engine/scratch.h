@@ -4,8 +4,8 @@
  * changed its user), it is a file with a random name in a directory of its own with mode 0700, both removed as soon as the dump is
  * written.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_JEMALLOC_SCRATCH_H
-#define CAIRN_AGENT_JEMALLOC_SCRATCH_H
+#ifndef CAIRN_AGENT_ENGINE_SCRATCH_H
+#define CAIRN_AGENT_ENGINE_SCRATCH_H
 
 #include "base/error.h"
 
