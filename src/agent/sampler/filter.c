@@ -14,21 +14,15 @@ enum {
 };
 
 _Atomic uint64_t cairn_filter_words[CAIRN_FILTER_WORDS] __attribute__((aligned(4096)));
+
+#ifdef CAIRN_CORE /* it is as it is from the start */
+_Atomic uint64_t cairn_filter_mask = small_words - 1;
+static const uint64_t large_mask = CAIRN_FILTER_WORDS - 1;
+#else
 _Atomic uint64_t cairn_filter_mask;
-
 static uint64_t large_mask;
+#endif
 static _Atomic bool is_large; /* samples are entered in the large part only */
-
-void cairn_filter_open(size_t samples)
-{
-	size_t words = small_words;
-	if (large_mask) /* in a forked child, whose ledger is as large as its parent's */
-		return;
-	while (words < samples * bits_per_slot / word_bits && words < CAIRN_FILTER_WORDS)
-		words *= 2;
-	large_mask = words - 1;
-	atomic_store(&cairn_filter_mask, small_words - 1);
-}
 
 /* Where the count of the four bits is that BIT belongs to. */
 static unsigned count_at(unsigned bit)
@@ -86,6 +80,18 @@ void cairn_filter_grow(uint64_t live)
 	atomic_store(&is_large, true);
 }
 
+#ifndef CAIRN_CORE
+void cairn_filter_open(size_t samples)
+{
+	size_t words = small_words;
+	if (large_mask) /* in a forked child, whose ledger is as large as its parent's */
+		return;
+	while (words < samples * bits_per_slot / word_bits && words < CAIRN_FILTER_WORDS)
+		words *= 2;
+	large_mask = words - 1;
+	atomic_store(&cairn_filter_mask, small_words - 1);
+}
+
 void cairn_filter_clear(void)
 {
 	void *words = (void *)(uintptr_t)cairn_filter_words;
@@ -97,3 +103,4 @@ void cairn_filter_clear(void)
 	atomic_store(&is_large, false);
 	atomic_store(&cairn_filter_mask, small_words - 1);
 }
+#endif

@@ -21,7 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef CAIRN_CORE /* which lies near the code of its program, where there may not be much room */
+enum { CAIRN_FILTER_WORDS = 1 << 16 };
+#else
 enum { CAIRN_FILTER_WORDS = 1 << 18 }; /* pages that no sample and no free has touched take no memory */
+#endif
 
 /* Hidden, so that they are reached without the table of addresses that the loader fills. */
 extern __attribute__((visibility("hidden"))) _Atomic uint64_t cairn_filter_words[CAIRN_FILTER_WORDS];

@@ -39,8 +39,10 @@ static bool read_memory(int64_t now_ns, struct cairn_memory_reading *reading)
 	return false;
 }
 
-static void write_row(struct cairn_ledger_row *to, const struct cairn_ledger_row *row)
+static void write_row(struct cairn_record *record, struct cairn_ledger_row *to, const struct cairn_ledger_row *row)
 {
+	if (!cairn_record_provide(record, to, sizeof *to))
+		return;
 	atomic_store_explicit(&to->time_ns, CAIRN_LEDGER_BUSY, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	for (size_t i = 1; i < sizeof *to / sizeof(uint64_t); i++)
@@ -51,7 +53,6 @@ static void write_row(struct cairn_ledger_row *to, const struct cairn_ledger_row
 void cairn_history_look(struct cairn_record *record, int64_t now_ns)
 {
 	const struct cairn_ledger_header *header = record->header;
-	const struct cairn_ledger_area *area = &header->areas[CAIRN_LEDGER_HISTORY];
 	struct cairn_memory_reading reading;
 	if (!read_memory(now_ns, &reading))
 		return;
@@ -65,10 +66,9 @@ void cairn_history_look(struct cairn_record *record, int64_t now_ns)
 		.live = (int64_t)(allocated - freed) > 0 ? allocated - freed : 0,
 		.allocated = allocated,
 	};
-	struct cairn_ledger_row *rows = (struct cairn_ledger_row *)(void *)((char *)record->header + area->offset);
-	uint64_t second = (uint64_t)(now_ns / CAIRN_SECOND_NS), seconds = area->count / 2 < seconds_most ? area->count / 2 : seconds_most;
-	uint64_t minutes = area->count - seconds;
-	write_row(&rows[second % seconds], &row);
+	uint64_t count = record->row_count, seconds = count / 2 < seconds_most ? count / 2 : seconds_most, minutes = count - seconds;
+	uint64_t second = (uint64_t)(now_ns / CAIRN_SECOND_NS);
+	write_row(record, &record->rows[second % seconds], &row);
 	/* The newest of each minute. */
-	write_row(&rows[seconds + second / minute % minutes], &row);
+	write_row(record, &record->rows[seconds + second / minute % minutes], &row);
 }

@@ -213,7 +213,8 @@ FAST static size_t hook_xallocx(void *object, size_t size, size_t extra, int fla
 	return real_xallocx(object, size, extra, flags);
 }
 
-/* The loader's functions depend on who calls them (RPATH, RTLD_NEXT), so that they are always jumped to. */
+/* The loader's functions depend on who calls them (RPATH, RTLD_NEXT), so that they are always jumped to. What a thread loads may be asked
+ * for by another; and another may have walked the relocations while this one was still loading. */
 static atomic_bool loaded;
 static void *(*real_dlopen)(const char *path, int flags);
 static void *(*real_dlsym)(void *handle, const char *name);
@@ -221,18 +222,21 @@ static void *(*real_dlsym)(void *handle, const char *name);
 FAST static void *hook_dlopen(const char *path, int flags)
 {
 	atomic_store_explicit(&loaded, true, memory_order_relaxed);
+	cairn_local()->has_loaded = true;
 	return real_dlopen(path, flags);
 }
 
 SLOW static void notice_loaded(void)
 {
-	if (cairn_hook_loaded && atomic_exchange(&loaded, false) && !cairn_hook_loaded())
+	cairn_local()->has_loaded = false;
+	atomic_store(&loaded, false);
+	if (cairn_hook_loaded && !cairn_hook_loaded())
 		atomic_store_explicit(&loaded, true, memory_order_relaxed);
 }
 
 FAST static void *hook_dlsym(void *handle, const char *name)
 {
-	if (UNLIKELY(atomic_load_explicit(&loaded, memory_order_relaxed)))
+	if (UNLIKELY(atomic_load_explicit(&loaded, memory_order_relaxed) || cairn_local()->has_loaded))
 		notice_loaded();
 	return real_dlsym(handle, name);
 }

@@ -26,12 +26,20 @@ static void raise_used(struct cairn_ledger_header *header, uint64_t used)
 		;
 }
 
-/* Adds one range to the ledger. */
+/* Whether there is a record at INDEX, with memory. */
+static bool has_record(struct cairn_record *record, uint32_t index)
+{
+	_Atomic uint32_t *provided = &record->header->mappings_provided;
+	return index < atomic_load_explicit(provided, memory_order_acquire) ||
+	       (cairn_record_grow_mappings(record) && index < atomic_load_explicit(provided, memory_order_acquire));
+}
+
+/* Adds one range to the ledger, whose stack the caller holds. */
 static void add(struct cairn_record *record, const struct cairn_ledger_mapping *mapping)
 {
 	struct cairn_ledger_header *header = record->header;
 	struct cairn_ledger_mapping *records = records_of(record);
-	for (uint32_t i = 0; i < header->mappings.count; i++) {
+	for (uint32_t i = 0; has_record(record, i); i++) {
 		uint64_t free_start = CAIRN_LEDGER_EMPTY;
 		if (atomic_load_explicit(&records[i].start, memory_order_relaxed) != CAIRN_LEDGER_EMPTY ||
 		    !atomic_compare_exchange_strong(&records[i].start, &free_start, CAIRN_LEDGER_BUSY))
@@ -39,7 +47,8 @@ static void add(struct cairn_record *record, const struct cairn_ledger_mapping *
 		raise_used(header, i + 1);
 		records[i].length = mapping->length;
 		records[i].birth_ns = mapping->birth_ns;
-		records[i].stack = mapping->stack;
+		__atomic_store_n(&records[i].stack, mapping->stack, __ATOMIC_RELAXED);
+		records[i].stack_check = mapping->stack_check;
 		records[i].thread = mapping->thread;
 		records[i].kind = mapping->kind;
 		atomic_store_explicit(&records[i].start, mapping->start, memory_order_release);
@@ -47,6 +56,15 @@ static void add(struct cairn_record *record, const struct cairn_ledger_mapping *
 	}
 	atomic_fetch_add_explicit(&header->mappings_lost, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&header->mappings_lost_bytes, mapping->length, memory_order_relaxed);
+}
+
+/* Adds one that is new, and releases its stack. */
+static void add_held(struct cairn_record *record, struct cairn_ledger_mapping *mapping)
+{
+	/* The unknown stack may have no memory, nor any before it. */
+	mapping->stack_check = mapping->stack ? cairn_record_stack_check(record, mapping->stack) : 0;
+	add(record, mapping);
+	cairn_record_release_stack(record, mapping->stack);
 }
 
 /* Takes what of RECORD lies from START to END out of it; the part behind it becomes a record of its own. */
@@ -62,8 +80,10 @@ static void cut(struct cairn_record *record, struct cairn_ledger_mapping *to, ui
 		if (!atomic_compare_exchange_strong(&to->start, &first, CAIRN_LEDGER_BUSY))
 			continue;
 		struct cairn_ledger_mapping rest = {
-			.length = to->length, .birth_ns = to->birth_ns, .stack = to->stack, .thread = to->thread, .kind = to->kind};
+			.length = to->length, .birth_ns = to->birth_ns, .stack = to->stack, .thread = to->thread, .kind = to->kind,
+			.stack_check = to->stack_check};
 		uint64_t last = first + rest.length;
+		cairn_record_hold_stack(record, rest.stack); /* as long as it is in no record */
 		to->length = start > first ? start - first : 0;
 		atomic_store_explicit(&to->start, start > first ? first : CAIRN_LEDGER_EMPTY, memory_order_release);
 		if (last > end) {
@@ -71,6 +91,7 @@ static void cut(struct cairn_record *record, struct cairn_ledger_mapping *to, ui
 			rest.length = last - end;
 			add(record, &rest);
 		}
+		cairn_record_release_stack(record, rest.stack);
 		return;
 	}
 }
@@ -106,7 +127,7 @@ static uint64_t whole_pages(uint64_t length)
 
 static bool is_on(void)
 {
-	return !cairn_sample_thread.quiet && cairn_sample_is_ours();
+	return !cairn_local()->quiet && cairn_sample_is_ours();
 }
 
 static enum cairn_ledger_mapping_kind kind_of(int protection, int flags)
@@ -117,7 +138,7 @@ static enum cairn_ledger_mapping_kind kind_of(int protection, int flags)
 	       flags & MAP_PRIVATE ? CAIRN_LEDGER_MAPPING_ANONYMOUS : CAIRN_LEDGER_MAPPING_SHARED;
 }
 
-/* What is there, as the call of FUNCTION made it. */
+/* Records the range, with the stack of the call of FUNCTION. */
 CAIRN_SAMPLER_CODE static void record_range(uint64_t start, uint64_t length, enum cairn_ledger_mapping_kind kind, uintptr_t function)
 {
 	struct cairn_record *record = &cairn_sampling.record;
@@ -126,8 +147,8 @@ CAIRN_SAMPLER_CODE static void record_range(uint64_t start, uint64_t length, enu
 	remove_range(record, start, mapping.length);
 	if (!atomic_load_explicit(&cairn_sampling.active, memory_order_relaxed))
 		return;
-	cairn_sample_place(function, &mapping.stack, &mapping.thread, &mapping.birth_ns);
-	add(record, &mapping);
+	if (cairn_sample_place(function, &mapping.stack, &mapping.thread, &mapping.birth_ns))
+		add_held(record, &mapping);
 }
 
 CAIRN_SAMPLER_CODE void *cairn_mapping_mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset)
@@ -183,8 +204,8 @@ CAIRN_SAMPLER_CODE static void record_break(uint64_t before, uint64_t after, uin
 		return;
 	struct cairn_ledger_mapping mapping = {.length = after - before, .kind = CAIRN_LEDGER_MAPPING_BREAK};
 	atomic_store_explicit(&mapping.start, before, memory_order_relaxed);
-	cairn_sample_place(function, &mapping.stack, &mapping.thread, &mapping.birth_ns);
-	add(record, &mapping);
+	if (cairn_sample_place(function, &mapping.stack, &mapping.thread, &mapping.birth_ns))
+		add_held(record, &mapping);
 }
 
 CAIRN_SAMPLER_CODE int cairn_mapping_brk(void *address)

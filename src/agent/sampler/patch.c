@@ -3,11 +3,13 @@
 #include "agent/sampler/patch.h"
 
 #include "agent/sampler/hooks.h"
+#include "agent/sampler/inside_blocks.h"
+#include "agent/sampler/loaded.h"
 #include "agent/sampler/sample.h"
 #include "agent/unwind/dynamic.h"
+#include "arch/arch.h"
 #include "base/path.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -15,22 +17,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-enum { jump_slot = R_X86_64_JUMP_SLOT, global_data = R_X86_64_GLOB_DAT, absolute = R_X86_64_64 };
-#elif defined(__aarch64__)
-enum { jump_slot = R_AARCH64_JUMP_SLOT, global_data = R_AARCH64_GLOB_DAT, absolute = R_AARCH64_ABS64 };
-#else
-#error "Cairn's sampler knows the relocations of x86_64 and aarch64"
-#endif
-
 static struct {
 	bool prepared;
 	bool usual; /* malloc is libc's, as it is unless the host has brought another */
 	bool is_program;
 	char allocator[256];
 	uintptr_t allocator_bias, own_bias, loader_bias;
+	uintptr_t malloc;
 	bool hooked[CAIRN_HOOK_ENTRIES_MOST]; /* by entry */
 	atomic_flag busy;
+	uint64_t relocations; /* that were looked at */
 } patch = {.busy = ATOMIC_FLAG_INIT};
 
 /* Finding the allocator. */
@@ -130,6 +126,7 @@ bool cairn_patch_prepare(struct cairn_error *error)
 	if (!find("malloc", &malloc_search))
 		return cairn_fail(error, "no loaded object exports malloc; a static program reports its memory by cairn_heap_allocated");
 	memcpy(patch.allocator, malloc_search.path, sizeof patch.allocator);
+	patch.malloc = malloc_search.found;
 	patch.allocator_bias = malloc_search.bias;
 	patch.is_program = malloc_search.program;
 	patch.usual = malloc_search.libc;
@@ -155,11 +152,17 @@ bool cairn_patch_allocator_is_program(void)
 	return patch.prepared && patch.is_program;
 }
 
+bool cairn_patch_sees_malloc(void)
+{
+	return patch.prepared && (!patch.is_program || cairn_inside_counts(patch.malloc));
+}
+
 /* Changing relocations. */
 
 struct walk {
 	bool install;
-	struct cairn_patch_counts counts;
+	void (*see)(const struct cairn_object *object); /* NULL for nobody */
+	unsigned slots; /* of the object */
 };
 
 /* The object whose relocations are being changed. */
@@ -169,8 +172,13 @@ struct target {
 	uintptr_t start, end;             /* all of it */
 	uintptr_t relro_start, relro_end; /* whole pages that are read-only once it is loaded; empty for none */
 	bool writable;                    /* these pages are, for now */
-	bool pending;
+	enum cairn_loaded_state state;
 };
+
+static void set_state(struct target *target, enum cairn_loaded_state state)
+{
+	target->state = state > target->state ? state : target->state;
+}
 
 static void measure(struct target *target)
 {
@@ -216,13 +224,13 @@ static bool prepare_slot(struct target *target, uintptr_t slot)
 {
 	if (slot < target->relro_start || slot >= target->relro_end || target->writable)
 		return true;
-	if (is_writable(slot) ||
-	    mprotect((void *)target->relro_start, target->relro_end - target->relro_start, PROT_READ | PROT_WRITE) != 0) {
-		target->pending = true; /* still being loaded; or nothing may be changed here at all */
-		return false;
-	}
-	target->writable = true;
-	return true;
+	if (is_writable(slot))
+		set_state(target, CAIRN_LOADED_BEGUN);
+	else if (mprotect((void *)target->relro_start, target->relro_end - target->relro_start, PROT_READ | PROT_WRITE) != 0)
+		set_state(target, CAIRN_LOADED_UNBOUND); /* nothing may be changed here at all */
+	else
+		target->writable = true;
+	return target->writable;
 }
 
 static const struct cairn_hook_entry *find_by_address(uintptr_t address, bool of_hooks)
@@ -254,13 +262,22 @@ static const struct cairn_hook_entry *find_unbound(struct target *target, const 
 	const struct cairn_hook_entry *entry = find_by_name(target->dynamic.names + symbol->st_name);
 	if (!entry || patch.usual || target->module->program || is_libc(target->module->path))
 		return entry;
-	target->pending = true;
+	set_state(target, CAIRN_LOADED_UNBOUND);
 	return NULL;
+}
+
+/* Before the loader comes to it, a slot holds an address within the file, or 0. It then stays 0 only for a weak symbol that nobody defines,
+ * and the functions that are hooked are defined. */
+static bool is_waiting(const struct target *target, const ElfW(Rela) *relocation, uintptr_t value)
+{
+	return value < target->end - target->start && target->module->bias != 0 &&
+	       find_by_name(target->dynamic.names + target->dynamic.symbols[ELF64_R_SYM(relocation->r_info)].st_name);
 }
 
 static void change_slot(struct walk *walk, struct target *target, const ElfW(Rela) *relocation)
 {
 	uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
+	enum { jump_slot = CAIRN_ARCH_JUMP_SLOT, global_data = CAIRN_ARCH_GLOBAL_DATA, absolute = CAIRN_ARCH_ABSOLUTE };
 	if ((type != jump_slot && type != global_data && type != absolute) || (type == absolute && relocation->r_addend != 0))
 		return;
 	uintptr_t slot = target->module->bias + relocation->r_offset;
@@ -269,24 +286,26 @@ static void change_slot(struct walk *walk, struct target *target, const ElfW(Rel
 	_Atomic uintptr_t *word = (_Atomic uintptr_t *)slot;
 	uintptr_t value = atomic_load_explicit(word, memory_order_relaxed), wanted;
 	if (find_by_address(value, true)) {
-		walk->counts.slots++;
-		if (walk->install)
-			return;
 		wanted = (uintptr_t)*find_by_address(value, true)->real;
+		walk->slots++;
+		if (walk->install && !cairn_inside_counts(wanted))
+			return;
 	} else if (!walk->install) {
 		return;
 	} else {
 		const struct cairn_hook_entry *entry = find_by_address(value, false);
-		if (!entry && type == jump_slot)
+		if (!entry && is_waiting(target, relocation, value))
+			set_state(target, CAIRN_LOADED_BEGUN);
+		else if (!entry && type == jump_slot)
 			entry = find_unbound(target, relocation, value);
-		if (!entry)
+		if (!entry || cairn_inside_counts((uintptr_t)*entry->real))
 			return;
 		wanted = (uintptr_t)entry->hook;
 	}
 	if (!prepare_slot(target, slot))
 		return;
 	if (atomic_compare_exchange_strong(word, &value, wanted))
-		walk->counts.slots += walk->install ? 1 : (unsigned)-1;
+		walk->slots += find_by_address(wanted, true) ? 1 : (unsigned)-1;
 }
 
 /* The allocator's own calls of itself are no calls of the host. libc is more than an allocator. */
@@ -297,41 +316,59 @@ static bool is_left_alone(const struct cairn_object *module)
 	return !patch.usual && module->bias == patch.allocator_bias && module->program == patch.is_program && !module->program;
 }
 
-static bool change_object(void *context, const struct cairn_object *module)
+static void change_object(void *context, const struct cairn_object *module, struct cairn_loaded *loaded)
 {
 	struct walk *walk = context;
 	struct target target = {.module = module};
+	if (walk->see)
+		walk->see(module);
 	if (is_left_alone(module) || !cairn_dynamic_open(&target.dynamic, module))
-		return false;
+		return;
 	measure(&target);
-	walk->counts.objects++;
+	walk->slots = 0;
 	for (size_t i = 0; i < target.dynamic.plt.count; i++)
 		change_slot(walk, &target, &target.dynamic.plt.entries[i]);
 	for (size_t i = 0; i < target.dynamic.data.count; i++)
 		change_slot(walk, &target, &target.dynamic.data.entries[i]);
 	if (target.writable)
 		mprotect((void *)target.relro_start, target.relro_end - target.relro_start, PROT_READ);
-	walk->counts.pending += target.pending;
-	return false;
+	patch.relocations += target.dynamic.plt.count + target.dynamic.data.count;
+	loaded->is_counted = 1;
+	loaded->slots = walk->slots;
+	loaded->state = (unsigned char)target.state;
+}
+
+static bool apply(bool install, bool anew, struct cairn_patch_counts *counts)
+{
+	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
+		return false;
+	struct cairn_loaded_sums sums;
+	if (anew)
+		cairn_loaded_forget();
+	cairn_loaded_visit(change_object, &(struct walk){.install = install}, CAIRN_LOADED_UNBOUND, &sums);
+	if (!install)
+		cairn_loaded_forget();
+	atomic_flag_clear(&patch.busy);
+	if (counts)
+		*counts = (struct cairn_patch_counts){sums.objects, sums.slots, sums.pending};
+	return true;
 }
 
 bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts)
 {
-	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
-		return false;
-	struct walk walk = {.install = install};
-	cairn_objects_visit(change_object, &walk);
-	atomic_flag_clear(&patch.busy);
-	if (counts)
-		*counts = walk.counts;
-	return true;
+	return apply(install, !install, counts);
 }
 
-bool cairn_patch_try(void)
+bool cairn_patch_renew(struct cairn_patch_counts *counts)
+{
+	return apply(true, true, counts);
+}
+
+bool cairn_patch_try(void (*see)(const struct cairn_object *object))
 {
 	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
 		return false;
-	bool done = cairn_objects_try_visit(change_object, &(struct walk){.install = true});
+	bool done = cairn_loaded_try_visit(change_object, &(struct walk){.install = true, .see = see});
 	atomic_flag_clear(&patch.busy);
 	return done;
 }
@@ -350,7 +387,15 @@ uint64_t cairn_patch_loaded(void)
 	return count;
 }
 
-void cairn_patch_forget(void)
+void cairn_patch_work(uint64_t *relocations, uint64_t *objects)
 {
+	*relocations = patch.relocations;
+	*objects = cairn_loaded_looked();
+}
+
+void cairn_patch_in_child(void)
+{
+	if (atomic_flag_test_and_set(&patch.busy)) /* it may have left the list half made */
+		cairn_loaded_forget();
 	atomic_flag_clear(&patch.busy);
 }

@@ -1,11 +1,15 @@
-/* sampler.c - switching the sampler on and off, keeping it current, and its dumps.
+/* sampler.c - switching the sampler on and off, and keeping it current.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/sampler.h"
 
+#include "agent/jemalloc/profiler.h"
 #include "agent/sampler/heap.h"
 #include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
+#include "agent/sampler/inside_blocks.h"
 #include "agent/sampler/mapping.h"
+#include "agent/sampler/modules.h"
+#include "agent/sampler/own_dump.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
@@ -35,6 +39,7 @@ static struct {
 	const struct cairn_record_file *file; /* NULL for a ledger in memory */
 	struct cairn_error file_problem;
 	struct cairn_error problem; /* why this host cannot be sampled; empty when it can, or it was not tried yet */
+	char warning[sizeof((struct cairn_ledger_header *)NULL)->warning]; /* what of the service's memory is not seen */
 	bool tried, patched, was_active;
 	struct cairn_patch_counts counts;
 	uint64_t loaded;           /* objects, by the loader's count, when relocations were last walked */
@@ -68,7 +73,7 @@ static enum cairn_profiler_state get_state(struct cairn_profiler *profiler)
 {
 	(void)profiler;
 	if (!is_possible())
-		return CAIRN_PROFILER_NO_JEMALLOC;
+		return CAIRN_PROFILER_UNAVAILABLE;
 	return atomic_load(&cairn_sampling.active) && cairn_sample_is_ours() ? CAIRN_PROFILER_ACTIVE : CAIRN_PROFILER_INACTIVE;
 }
 
@@ -92,39 +97,13 @@ static void make_guard(void)
 		munmap(page, 4096);
 }
 
-struct listing {
-	const char *executable;
-};
-
-static bool record_module(void *context, const struct cairn_object *object)
-{
-	const struct listing *listing = context;
-	struct cairn_ledger_module module = {0};
-	struct cairn_bytes id = cairn_object_build_id(object);
-	const char *path = object->program ? listing->executable : object->path[0] ? object->path : "[vdso]";
-	module.id_length = (uint32_t)(id.length < sizeof module.build_id ? id.length : sizeof module.build_id);
-	memcpy(module.build_id, id.data, module.id_length);
-	for (size_t i = 0; i < object->headers_count; i++) {
-		const ElfW(Phdr) *header = &object->headers[i];
-		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
-			continue;
-		module.start = (object->bias + header->p_vaddr) & ~(uint64_t)4095;
-		module.end = (object->bias + header->p_vaddr + header->p_memsz + 4095) & ~(uint64_t)4095;
-		module.offset = header->p_offset & ~(uint64_t)4095;
-		cairn_record_module(&cairn_sampling.record, &module, cairn_bytes_of(path));
-	}
-	return false;
-}
-
 /* And what is known of the process only once it has begun: the name of its service. */
-static void record_modules(void)
+static void list_modules(void)
 {
-	struct cairn_facts facts;
-	cairn_facts_get(&facts);
-	cairn_objects_visit(record_module, &(struct listing){facts.executable});
 	char service[CAIRN_CONTEXT_NAME];
 	struct cairn_ledger_header *header = cairn_sampling.record.header;
-	if (cairn_context_service(facts.pid, service))
+	cairn_modules_list(&cairn_sampling.record);
+	if (cairn_context_service(header->pid, service))
 		snprintf(header->service, sizeof header->service, "%s", service);
 }
 
@@ -139,10 +118,22 @@ static void walk_relocations(void)
 	sampler.waited_s = 0;
 }
 
-/* The host has loaded something and is about to use it, perhaps in a fork handler. */
+static void see_object(const struct cairn_object *object)
+{
+	cairn_modules_add(&cairn_sampling.record, object);
+}
+
+/* The host has loaded something and is about to use it, perhaps in a fork handler. Where the agent has no thread, nobody else would see to
+ * it. */
 static bool notice_loaded(void)
 {
-	return !sampler.patched || !cairn_sample_is_ours() || cairn_patch_try();
+	if (!sampler.patched || !cairn_sample_is_ours())
+		return true;
+	if (pthread_mutex_trylock(&sampler.mutex) != 0)
+		return false;
+	bool done = cairn_patch_try(see_object) && cairn_code_try_refresh();
+	pthread_mutex_unlock(&sampler.mutex);
+	return done;
 }
 
 static bool open_ledger(struct cairn_error *error)
@@ -155,9 +146,9 @@ static bool open_ledger(struct cairn_error *error)
 	if (!sampler.file && !cairn_record_open(&record, sampler.ledger_bytes, error))
 		return false;
 	cairn_filter_open(record.sample_mask + 1);
+	record.forget = cairn_filter_remove;
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
-	snprintf(record.header->allocator, sizeof record.header->allocator, "%s", cairn_patch_allocator());
 	cairn_sampling.record = record;
 	cairn_smaps_set_ledger((uintptr_t)record.header);
 	atomic_store(&cairn_sampling.process, getpid());
@@ -202,6 +193,7 @@ static bool switch_on(struct cairn_error *error)
 		return false;
 	if (!sampler.patched && is_old) /* what was freed since the relocations were put back was not seen */
 		clear_locked();
+	atomic_store(&cairn_sampling.record.header->stopped, 0);
 	set_active(true);
 	if (sampler.patched)
 		return true;
@@ -225,20 +217,33 @@ static bool switch_off(struct cairn_error *error)
 	return true;
 }
 
-/* As the ledger has them: that of a forked child is its own. */
+/* As the ledger has them: that of a forked child is its own. It gets what there was before. */
 static void tell_times(struct cairn_profiler *profiler)
 {
 	struct cairn_ledger_header *header = cairn_sample_is_ours() ? cairn_sampling.record.header : NULL;
 	atomic_store(&profiler->active_since, header && atomic_load(&cairn_sampling.active) ? atomic_load(&header->active_ns) : 0);
 	atomic_store(&profiler->reset_at, header ? atomic_load(&header->reset_ns) : 0);
+	if (header)
+		atomic_store(&header->before_bytes, atomic_load(&profiler->before_bytes));
+}
+
+/* What the ledger says of the host's memory. */
+static void describe_host(void)
+{
+	struct cairn_ledger_header *header = cairn_sampling.record.header;
+	snprintf(header->allocator, sizeof header->allocator, "%s", cairn_patch_allocator());
+	memcpy(header->warning, sampler.warning, sizeof header->warning);
 }
 
 static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
 	pthread_mutex_lock(&sampler.mutex);
 	bool done = active ? switch_on(error) : switch_off(error);
-	if (done && active)
-		record_modules();
+	if (done && active) {
+		list_modules();
+		cairn_sampler_warn(profiler, sampler.warning, sizeof sampler.warning);
+		describe_host();
+	}
 	tell_times(profiler);
 	pthread_mutex_unlock(&sampler.mutex);
 	return done;
@@ -297,74 +302,13 @@ static uint64_t get_period(struct cairn_profiler *profiler)
 
 /* Dumps. */
 
-static void add_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out)
-{
-	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
-	size_t before = out->length;
-	if (!cairn_facts_read("/proc/thread-self/maps", out) || out->length == before)
-		cairn_ledger_write_maps(ledger, out);
-}
-
-/* Of mappings by the service: 4 GiB, beyond which a dump would take more than some ten milliseconds longer. */
-enum { resident_pages_most = 1 << 20, slabs_most = 256 };
-
-/* How full the slabs of live objects are (experimental.utilization, jemalloc 5.2 and later). jemalloc looks them up without a lock. An
- * object may have been freed since it was listed: its address is then still one that jemalloc has had, which it never forgets, and whose
- * slab it describes as it is now. Any other address could crash it. So only where its malloc is the one that the hooks are in front of. */
-static bool find_slabs(const void *context, const uint64_t *addresses, size_t count, struct cairn_ledger_slab *slabs)
-{
-	static_assert(sizeof(struct cairn_ledger_slab) == 3 * sizeof(size_t) && sizeof *addresses == sizeof(void *),
-		      "as jemalloc has them");
-	const struct cairn_jemalloc *jemalloc = context;
-	size_t size = count * sizeof *slabs;
-	uint64_t copies[slabs_most];
-	if (count > slabs_most)
-		return false;
-	memcpy(copies, addresses, count * sizeof *copies);
-	return jemalloc->mallctl("experimental.utilization.batch_query", slabs, &size, copies, count * sizeof *copies) == 0;
-}
-
-/* Reads this process's own ledger, which must be there (cairn_sample_is_ours). */
-static bool open_own_ledger(struct cairn_ledger *ledger, struct cairn_error *error)
-{
-	const struct cairn_record *record = &cairn_sampling.record;
-	return cairn_ledger_open(ledger, (struct cairn_bytes){(const char *)record->header, record->bytes}, error);
-}
-
-static bool make_dump(const struct cairn_jemalloc *jemalloc, struct cairn_buffer *out, struct cairn_error *error)
-{
-	struct cairn_ledger ledger;
-	struct cairn_ledger_heap heap;
-	if (!cairn_sample_is_ours()) { /* it was never on: an empty profile is the truth */
-		cairn_buffer_text(out, "heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n");
-		cairn_facts_read("/proc/thread-self/maps", out);
-		cairn_buffer_text(out, CAIRN_LEDGER_SECTION);
-		return true;
-	}
-	if (!open_own_ledger(&ledger, error))
-		return false;
-	struct cairn_resident resident;
-	cairn_resident_open(&resident, 0, resident_pages_most);
-	struct cairn_ledger_witness witness = {.resident = &resident, .context = jemalloc};
-	if (jemalloc->mallctl && jemalloc->is_malloc && strcmp(jemalloc->module, cairn_patch_allocator()) == 0)
-		witness.find_slabs = find_slabs;
-	bool good = cairn_ledger_write_heap(&ledger, cairn_clock_ns(), &witness, out, &heap, error);
-	cairn_resident_close(&resident);
-	if (!good)
-		return false;
-	add_maps(&ledger, out);
-	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
-	cairn_buffer_free(&heap.sections);
-	return !out->failed || cairn_fail(error, "no memory for a dump");
-}
-
 static bool dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
 	(void)path;
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	bool good = make_dump(&profiler->jemalloc, &out, error);
+	bool good = cairn_own_dump_make(&profiler->jemalloc, &out, error);
 	struct cairn_bytes rest = cairn_buffer_bytes(&out);
 	if (good && !cairn_descriptor_write_all(descriptor, &rest))
 		good = cairn_fail_errno(error, "cannot write the snapshot");
@@ -372,38 +316,45 @@ static bool dump(struct cairn_profiler *profiler, const char *path, int descript
 	return good;
 }
 
+bool cairn_sampler_renew(void)
+{
+	pthread_mutex_lock(&sampler.mutex);
+	bool renewed = !sampler.patched || cairn_patch_renew(&sampler.counts);
+	pthread_mutex_unlock(&sampler.mutex);
+	return renewed;
+}
+
 bool cairn_sampler_warn(struct cairn_profiler *profiler, char *out, size_t size)
 {
 	const struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
-	struct cairn_error fix;
-	is_possible(); /* which finds the allocator */
-	out[0] = 0;
-	cairn_engine_jemalloc.explain(profiler, fix.text, sizeof fix.text);
-	if (!fix.text[0])
-		cairn_fail(&fix, "jemalloc's own profiler does, with engine:jemalloc");
-	if (cairn_patch_allocator_is_program() && jemalloc->mallctl)
-		snprintf(out, size, "malloc is part of the program itself, where Cairn's engine does not see it: %.400s", fix.text);
-	else if (cairn_patch_allocator_is_program())
-		snprintf(
-			out, size, "%s",
-			"malloc is part of the program itself, where Cairn's engine does not see it; if it is jemalloc, start the service "
-			"with MALLOC_CONF=prof:true, and keep the symbol table (strip --strip-debug) or call cairn_start with its mallctl");
-	else if (jemalloc->mallctl && !jemalloc->is_malloc && jemalloc->prefix[0])
-		snprintf(out, size, "memory allocated through %smalloc is not seen: %.400s", jemalloc->prefix, fix.text);
-	else if (jemalloc->mallctl && !jemalloc->is_malloc)
-		snprintf(out, size, "memory of the jemalloc that the service passed on is not seen: %.400s", fix.text);
+	bool possible = is_possible(); /* which finds the allocator */
+	struct cairn_error unseen = {.usage = false}, other = {.usage = false};
+	if (possible && !cairn_patch_sees_malloc())
+		cairn_fail(&unseen, "malloc is part of the program itself, where Cairn's engine does not see it");
+	else if (jemalloc->mallctl && !jemalloc->is_malloc && !cairn_inside_has((uintptr_t)jemalloc->mallctl))
+		cairn_fail(&unseen, jemalloc->prefix[0] ? "memory allocated through %smalloc is not seen"
+							: "memory of the jemalloc that the service passed on is not seen%s", jemalloc->prefix);
+	/* A jemalloc that can profile needs to be started with it; one that cannot is not worth a word. */
+	if (unseen.text[0] && jemalloc->mallctl && cairn_engine_jemalloc.state(profiler) != CAIRN_PROFILER_NOT_BUILT)
+		cairn_engine_jemalloc.explain(profiler, other.text, sizeof other.text);
+	if (unseen.text[0])
+		snprintf(out, size, "%s: 'cairn attach PID' has it counted%s%.400s", unseen.text, other.text[0] ? "; or " : "", other.text);
+	else
+		out[0] = 0;
 	return out[0] != 0;
 }
 
 static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *out)
 {
 	struct cairn_ledger ledger;
-	struct cairn_error warning;
+	struct cairn_error text;
 	const char *allocator = cairn_patch_allocator();
 	cairn_trailer_write_text(out, "allocator", allocator[0] ? allocator : "-");
-	if (cairn_sampler_warn(profiler, warning.text, sizeof warning.text))
-		cairn_trailer_write_text(out, "warning", warning.text);
-	if (cairn_sample_is_ours() && open_own_ledger(&ledger, NULL))
+	if (cairn_inside_describe(text.text, sizeof text.text))
+		cairn_trailer_write_text(out, "inside", text.text);
+	if (cairn_sampler_warn(profiler, text.text, sizeof text.text))
+		cairn_trailer_write_text(out, "warning", text.text);
+	if (cairn_sample_is_ours() && cairn_own_ledger_open(&ledger, NULL))
 		cairn_ledger_write_counts(&ledger, out);
 	else
 		cairn_trailer_write_number(out, "period", get_period(profiler));
@@ -413,7 +364,7 @@ static struct cairn_smaps_range *list_mapped(size_t *count, size_t *size)
 {
 	struct cairn_ledger ledger;
 	*count = 0;
-	return cairn_sample_is_ours() && open_own_ledger(&ledger, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
+	return cairn_sample_is_ours() && cairn_own_ledger_open(&ledger, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
 }
 
 static void count(struct cairn_engine_counts *counts)
@@ -421,8 +372,6 @@ static void count(struct cairn_engine_counts *counts)
 	cairn_engine_count(&cairn_sampling.tally, counts);
 	counts->installed = true;
 }
-
-/* Every second. */
 
 static bool is_time_to_walk(void)
 {
@@ -443,20 +392,18 @@ void cairn_sampler_look(void)
 	if (sampler.patched && cairn_sample_is_ours()) {
 		if (is_time_to_walk()) {
 			walk_relocations();
-			record_modules();
+			list_modules();
 		}
-		cairn_record_sweep_threads(&cairn_sampling.record, getpid());
+		cairn_record_sweep_threads(&cairn_sampling.record, cairn_clock_ns());
 		cairn_history_look(&cairn_sampling.record, cairn_clock_ns());
 	}
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
-/* Fork and end. */
-
 void cairn_sampler_in_child(struct cairn_profiler *profiler)
 {
 	pthread_mutex_init(&sampler.mutex, NULL);
-	cairn_patch_forget();
+	cairn_patch_in_child();
 	cairn_history_in_child();
 	cairn_sample_in_child();
 	cairn_heap_in_child();
@@ -478,16 +425,22 @@ static void resume_locked(struct cairn_profiler *profiler)
 	if (!sampler.was_active || cairn_sample_is_ours())
 		return;
 	cairn_filter_clear(); /* before the first sample of this process */
-	switch_on(&(struct cairn_error){{0}});
+	cairn_profiler_note_before(profiler);
+	if (switch_on(&(struct cairn_error){{0}})) {
+		describe_host();
+		cairn_modules_copy(&cairn_sampling.record);
+		atomic_store(&cairn_sampling.record.header->inherited, 1);
+	}
 	tell_times(profiler);
 }
 
-void cairn_sampler_resume_early(struct cairn_profiler *profiler)
+bool cairn_sampler_resume_early(struct cairn_profiler *profiler)
 {
 	if (pthread_mutex_trylock(&sampler.mutex) != 0)
-		return;
+		return false;
 	resume_locked(profiler);
 	pthread_mutex_unlock(&sampler.mutex);
+	return cairn_sample_is_ours();
 }
 
 void cairn_sampler_resume(struct cairn_profiler *profiler)
@@ -495,7 +448,7 @@ void cairn_sampler_resume(struct cairn_profiler *profiler)
 	pthread_mutex_lock(&sampler.mutex);
 	resume_locked(profiler);
 	if (cairn_sample_is_ours())
-		record_modules();
+		list_modules();
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
@@ -503,6 +456,8 @@ void cairn_sampler_stop(void)
 {
 	pthread_mutex_lock(&sampler.mutex);
 	atomic_store(&cairn_sampling.active, false);
+	if (cairn_sample_is_ours())
+		atomic_store(&cairn_sampling.record.header->stopped, 1);
 	restore();
 	cairn_history_close();
 	pthread_mutex_unlock(&sampler.mutex);
@@ -516,6 +471,16 @@ bool cairn_sampler_is_restored(void)
 	return restored;
 }
 
+bool cairn_sampler_is_wanted(void)
+{
+	return cairn_sample_is_ours() && atomic_load(&cairn_sampling.record.header->wanted);
+}
+
+int cairn_sampler_ledger(void)
+{
+	return cairn_sample_is_ours() ? cairn_sampling.record.descriptor : -1;
+}
+
 void cairn_sampler_get_status(struct cairn_sampler_status *status)
 {
 	*status = (struct cairn_sampler_status){
@@ -526,9 +491,10 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 		.file_problem = sampler.file_problem.text,
 		.descriptor = -1,
 	};
+	cairn_inside_describe(status->inside, sizeof status->inside);
 	pthread_mutex_lock(&sampler.mutex);
 	if (cairn_sample_is_ours()) {
-		status->open = open_own_ledger(&status->ledger, NULL);
+		status->open = cairn_own_ledger_open(&status->ledger, NULL);
 		status->descriptor = cairn_sampling.record.descriptor;
 		status->file = sampler.file ? sampler.file->path : "";
 	}
@@ -541,7 +507,6 @@ static uint64_t live_samples(struct cairn_profiler *profiler)
 	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->live) : 0;
 }
 
-/* Since sampling was first switched on. */
 static uint64_t allocated(struct cairn_profiler *profiler)
 {
 	(void)profiler;
@@ -596,4 +561,8 @@ const struct cairn_engine cairn_engine_sampler = {
 	.live_samples = live_samples,
 	.notify = notify,
 	.count = count,
+	.look = cairn_sampler_look,
+	.highest = cairn_sampler_highest,
+	.get_status = cairn_sampler_get_status,
+	.warn = cairn_sampler_warn,
 };

@@ -9,7 +9,7 @@
 #ifndef CAIRN_AGENT_SAMPLER_SAMPLER_H
 #define CAIRN_AGENT_SAMPLER_SAMPLER_H
 
-#include "agent/engine.h"
+#include "agent/engine/profiler.h"
 #include "agent/sampler/patch.h"
 #include "agent/sampler/record.h"
 #include "base/buffer.h"
@@ -34,9 +34,9 @@ void cairn_sampler_in_child(struct cairn_profiler *profiler);
 /* Called by the agent of a forked child once it runs: sampling continues, with a ledger of its own, if it was active in the parent. */
 void cairn_sampler_resume(struct cairn_profiler *profiler);
 
-/* Like cairn_sampler_resume, but called by a thread of the child inside malloc, so that what it allocates before its agent runs is sampled.
- * Waits for no other thread, and does not call the loader. */
-void cairn_sampler_resume_early(struct cairn_profiler *profiler);
+/* Like cairn_sampler_resume, but called by a thread of the child inside malloc, so that what it allocates is sampled whether its agent runs
+ * or not. Waits for no other thread, and does not call the loader. Returns whether there is a ledger now. */
+bool cairn_sampler_resume_early(struct cairn_profiler *profiler);
 
 /* The highest number of live bytes so far, estimated from samples. */
 uint64_t cairn_sampler_highest(void);
@@ -47,9 +47,20 @@ void cairn_sampler_stop(void);
 /* Whether no relocation leads to the hooks any more. */
 bool cairn_sampler_is_restored(void);
 
+/* The command has begun to count an allocator inside the program or a library (inside_blocks.h), or has ended that: relocations that lead to
+ * the same functions are given up, or taken again. Returns false if that has to be done again: a thread of the host is at it. */
+bool cairn_sampler_renew(void);
+
 /* Says in one sentence what of the service's memory this engine does not see, and the fix: a malloc inside the program is called without
- * relocations, and a jemalloc with a prefix by names that are not replaced. Returns false, with OUT empty, if it sees all of it. */
+ * relocations, and a jemalloc with a prefix by names that are not replaced, so that the command has to count them. Returns false, with OUT
+ * empty, if it sees all of it. */
 bool cairn_sampler_warn(struct cairn_profiler *profiler, char *out, size_t size);
+
+/* Whether a command has left word in the ledger that it wants the agent. */
+bool cairn_sampler_is_wanted(void);
+
+/* The descriptor of this process's ledger; -1 if it has none, or one without a descriptor. */
+int cairn_sampler_ledger(void);
 
 struct cairn_sampler_status {
 	bool open;                      /* there is a ledger */
@@ -57,6 +68,7 @@ struct cairn_sampler_status {
 	struct cairn_patch_counts patch;
 	const char *allocator;          /* path of the object that contains malloc; "" for the program itself */
 	bool allocator_is_program;
+	char inside[500];               /* the allocators that are counted inside the program or libraries; "" for none */
 	const char *file, *file_problem; /* the ledger's path, and why the configured file is not used; "" for none */
 	int descriptor;                 /* of the ledger; -1 for none */
 };

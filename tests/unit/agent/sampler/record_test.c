@@ -3,6 +3,7 @@
 #include "agent/sampler/history.h"
 #include "agent/sampler/record.h"
 #include "base/pages.h"
+#include "base/time.h"
 #include "dump/ledger_heap.h"
 #include "process/clock.h"
 #include "tap.h"
@@ -11,11 +12,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static struct cairn_record record;
+static uint32_t own_thread = 1; /* of samples */
 
 static struct cairn_ledger open_reader(void)
 {
@@ -41,7 +44,7 @@ static bool add_sample(uint64_t address, uint64_t size, uint32_t stack)
 					     .size = size,
 					     .period = 1024,
 					     .stack = stack,
-					     .thread = 1,
+					     .thread = own_thread,
 					     .birth_ns = 1000,
 					     .objects = cairn_record_objects(size, 1024)};
 	return cairn_record_sample(&record, address, &sample, &replaced);
@@ -190,6 +193,34 @@ static void test_threads(void)
 	atomic_store(&record.threads[number].state, CAIRN_LEDGER_STATE_COMPLETE);
 }
 
+static void *enter(void *context)
+{
+	static int64_t now_ns = 1000;
+	now_ns += CAIRN_SECOND_NS; /* after which numbers may be freed again */
+	*(uint32_t *)context = cairn_record_thread(&record, now_ns);
+	return NULL;
+}
+
+/* More threads come and go than the ledger has numbers for, and no thread of the agent sees to that. */
+static void test_short_threads(void)
+{
+	struct cairn_record kept = record;
+	struct cairn_error error;
+	unsigned nameless = 0;
+	cairn_record_open(&record, CAIRN_RECORD_LEAST, &error);
+	uint32_t numbers = record.header->areas[CAIRN_LEDGER_THREADS].count;
+	for (uint32_t i = 0; i < 3 * numbers; i++) {
+		pthread_t thread;
+		uint32_t number = 0;
+		pthread_create(&thread, NULL, enter, &number);
+		pthread_join(thread, NULL);
+		nameless += number == 0;
+	}
+	is_int(nameless, 0, "threads get the numbers of those that have ended");
+	cairn_record_close(&record);
+	record = kept;
+}
+
 static int compare_times(const void *a, const void *b)
 {
 	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
@@ -262,6 +293,37 @@ static void test_peak(void)
 	   "until a higher one comes");
 	cairn_record_clear(&record, forget);
 	ok(bytes_at_peak(&ledger, after) == 0 && bytes_at_peak(&ledger, stays) == 0 && record.header->peak_ns == 0, "a reset forgets it");
+}
+
+/* What the live samples of STACK stand for. */
+static double bytes_of_samples(const struct cairn_ledger *ledger, uint32_t stack)
+{
+	double bytes = 0;
+	struct cairn_ledger_sample sample;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_SAMPLES); i++)
+		if (cairn_ledger_get_sample(ledger, i, &sample) && sample.stack == stack)
+			bytes += (double)(sample.objects * sample.size) / CAIRN_LEDGER_OBJECT;
+	return bytes;
+}
+
+/* Three times as many samples as there are slots: each stands for itself, or others stand for it. */
+static void test_overfull(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	uint32_t slots = cairn_ledger_count(&ledger, CAIRN_LEDGER_SAMPLES), stack = add_stack(7, 20), other = add_stack(8, 20), added = 0;
+	uint64_t dropped = record.header->dropped;
+	double each = (double)(cairn_record_objects(8, 1024) * 8) / CAIRN_LEDGER_OBJECT, wanted = each * slots * 3;
+	cairn_record_clear(&record, forget);
+	record.forget = forget;
+	for (uint64_t i = 1; i <= 3 * slots; i++)
+		added += add_sample(i * 16, 8, i % 4 ? stack : other);
+	record.forget = NULL;
+	ok(added == 3 * slots && record.header->dropped == dropped, "three samples for each slot: none is dropped (%llu)",
+	   (unsigned long long)(record.header->dropped - dropped));
+	double most = bytes_of_samples(&ledger, stack), least = bytes_of_samples(&ledger, other);
+	ok(fabs(most + least - wanted) < wanted * 0.08, "what is there stands for all: %.0f of %.0f bytes", most + least, wanted);
+	ok(fabs(least - wanted / 4) < wanted / 4 * 0.2, "and for each stack: %.0f of %.0f bytes", least, wanted / 4);
+	cairn_record_clear(&record, forget);
 }
 
 static void test_full(void)
@@ -402,6 +464,9 @@ static void test_dump(void)
 	struct cairn_error error;
 	struct cairn_buffer out = cairn_pages(1 << 26);
 	uint32_t stack = add_stack(7, 3);
+	char line[64];
+	prctl(PR_SET_NAME, "tester");
+	own_thread = cairn_record_thread(&record, INT64_MAX);
 	for (uint64_t i = 1; i <= 100; i++)
 		add_sample(i * 64, 10 + i, stack);
 	struct cairn_ledger ledger = open_reader();
@@ -410,8 +475,13 @@ static void test_dump(void)
 	struct cairn_bytes text = cairn_buffer_bytes(&out), sections = cairn_buffer_bytes(&heap.sections);
 	ok(cairn_bytes_start_with(text, "heap_v2/1\n  t*: ") && cairn_bytes_contain(text, "\n@ 0x1b58 0x1b59 0x1b5a\n  t*: "),
 	   "with its stacks");
-	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") &&
-	   cairn_bytes_contain(sections, " 110 0 1024 1 4 0\n"), "and its samples");
+	snprintf(line, sizeof line, " 110 0 1024 %d 4 0\n", (int)gettid());
+	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") && cairn_bytes_contain(sections, line),
+	   "and its samples, with the thread's number in the kernel");
+	snprintf(line, sizeof line, "\n  t%d: ", (int)gettid());
+	const char *named = memmem(text.data, text.length, line, strlen(line)), *unnamed = named ? memmem(named + 1, text.length - (size_t)(named + 1 - text.data), line, strlen(line)) : NULL;
+	ok(named && unnamed && memmem(named + 1, (size_t)(strchr(named + 1, '\n') + 1 - named), " tester\n", 8), "which is named once");
+	own_thread = 1;
 	cairn_buffer_free(&heap.sections);
 	cairn_buffer_free(&out);
 	cairn_record_clear(&record, forget);
@@ -428,12 +498,14 @@ int main(void)
 	test_lifetimes_end();
 	test_modules();
 	test_threads();
+	test_short_threads();
 	test_fork();
 	test_file_limit();
 	test_dump();
 	test_peak();
 	test_history();
 	test_full();
+	test_overfull();
 	test_many_threads();
 	cairn_record_close(&record);
 	return tap_done();

@@ -38,7 +38,7 @@ static bool open_ledger(void)
 
 static void allocate(uint64_t address)
 {
-	cairn_sample_thread.countdown = (uint64_t)-1;
+	cairn_local()->countdown = (uint64_t)-1;
 	cairn_sample_spent((void *)(uintptr_t)address, always, (uintptr_t)allocate);
 }
 
@@ -64,13 +64,13 @@ static void test_huge(void)
 {
 	static const uint64_t sizes[] = {UINT64_MAX, (uint64_t)-2147483648, UINT64_C(1) << 63, UINT64_MAX / 2};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		cairn_sample_thread.countdown = 1000;
+		cairn_local()->countdown = 1000;
 		ok(cairn_sample_count_down(sizes[i]), "a request for %#llx bytes ends the countdown", (unsigned long long)sizes[i]);
 		cairn_sample_spent(NULL, sizes[i], (uintptr_t)test_huge);
-		ok(cairn_sample_thread.countdown < 1 << 20, "and the next is as long as any: %llu",
-		   (unsigned long long)cairn_sample_thread.countdown);
+		ok(cairn_local()->countdown < 1 << 20, "and the next is as long as any: %llu",
+		   (unsigned long long)cairn_local()->countdown);
 	}
-	cairn_sample_thread.countdown = 1000;
+	cairn_local()->countdown = 1000;
 	ok(!cairn_sample_count_down(1000) && cairn_sample_count_down(1), "a countdown ends below zero, not at it");
 	cairn_sample_spent(NULL, 1, (uintptr_t)test_huge);
 }
@@ -195,13 +195,13 @@ static void test_children(void)
 	if (pipe(ends) != 0)
 		return;
 	cairn_sampling.period = UINT64_C(1) << 40;
-	cairn_sample_thread.countdown = (uint64_t)-1;
+	cairn_local()->countdown = (uint64_t)-1;
 	cairn_heap_allocated(1, 1, 1);
 	for (int i = 0; i < children; i++) {
 		if (tap_fork() == 0) {
 			cairn_sampler_in_child(&(struct cairn_profiler){0});
 			cairn_heap_allocated(1, 1, 1);
-			_exit(write(ends[1], &cairn_sample_thread.countdown, sizeof distances[0]) != sizeof distances[0]);
+			_exit(write(ends[1], &cairn_local()->countdown, sizeof distances[0]) != sizeof distances[0]);
 		}
 		if (read(ends[0], &distances[i], sizeof distances[0]) == sizeof distances[0])
 			well += wait(NULL) > 0;
