@@ -11,7 +11,8 @@
  *     if (!cairn_start(&options, error, sizeof error))
  *         log("no heap profiling: %s", error);
  *
- * Either way the process gets its own unix socket, which the `cairn` command finds by PID (`cairn top PID`), and the
+ * A preloaded agent samples without a thread of its own, and starts one when it is asked for more than a profile (cairn(1), "When the agent
+ * starts"). Then, or once cairn_start was called, the process has its own unix socket, which the `cairn` command finds by PID, and the
  * control endpoints of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service with its own
  * HTTP server can mount the same endpoints in it with cairn_answer.
  *
@@ -26,7 +27,8 @@
  * Snapshots are taken on those threads, never on the caller's. No thread of the service ever waits for a lock of the agent, but it may
  * wait for jemalloc's: while jemalloc writes a snapshot, a thread that allocates or frees a sampled object, or forks, may wait up to tenths
  * of a second if there are very many samples. A fork waits while the agent reads the loader's list, for at most a tenth of a second.
- * A forked child gets its own agent and socket once it is sampled or calls a function below; until then it has none of the agent's threads.
+ * A forked child has none of the agent's threads before it calls a function below, or somebody asks for them; where the configuration has
+ * work for an agent, such as `listen`, its first sample starts one.
  *
  * Configuration, later wins: with Cairn's engine prof_active, lg_prof_sample, prof_prefix and lg_prof_interval of a MALLOC_CONF with
  * prof:true, as enable_heap_profiling, period, prefix and interval; `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
@@ -97,7 +99,7 @@ CAIRN_API void cairn_stop(void);
 
 /* The state of the heap profiler. */
 enum cairn_state {
-	CAIRN_NO_JEMALLOC,  /* engine:jemalloc, and no jemalloc in use; or a process that cannot be profiled at all (a sanitizer's) */
+	CAIRN_UNAVAILABLE,  /* this process cannot be profiled: a sanitizer has its memory, or engine:jemalloc and no jemalloc in use */
 	CAIRN_NOT_BUILT,    /* jemalloc was built without profiling */
 	CAIRN_NOT_ENABLED,  /* started without prof:true; only a restart changes that */
 	CAIRN_INACTIVE,     /* ready, not sampling */

@@ -3,12 +3,9 @@
 #include "agent/host/admission.h"
 
 #include "agent/route/forward.h"
+#include "agent/work/thread.h"
+#include "http/access.h"
 #include "process/clock.h"
-
-locale_t cairn_locale_use_plain(void)
-{
-	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
-}
 
 void cairn_admission_open(struct cairn_agent *agent)
 {
@@ -18,53 +15,28 @@ void cairn_admission_open(struct cairn_agent *agent)
 	agent->memory.local = (struct cairn_quota){.limit = all, .reserve = reserve, .whole = &agent->memory.whole};
 }
 
-static bool refuse(struct cairn_agent *agent, struct cairn_response *response, int status, const char *why)
+static bool has_token(void *context, const struct cairn_request *request)
 {
-	atomic_fetch_add(&agent->counters.refused, 1);
-	cairn_response_text(response, status, CAIRN_TEXT, "%s\n", why);
-	return false;
+	const struct cairn_agent *agent = context;
+	return cairn_token_equal(cairn_request_token(request), agent->config.token);
 }
 
-/* Whether the request was typed, bookmarked or sent by a page of this origin, according to the browser. */
-static bool is_direct(const struct cairn_request *request)
+/* False if REFUSAL is one, which is counted and filled in. */
+static bool admits(struct cairn_agent *agent, const struct cairn_refusal *refusal, struct cairn_response *response)
 {
-	struct cairn_bytes site = request->fetch_site;
-	return cairn_bytes_equal(site, cairn_bytes_of("none")) || cairn_bytes_equal(site, cairn_bytes_of("same-origin"));
+	if (!refusal)
+		return true;
+	atomic_fetch_add(&agent->counters.refused, 1);
+	cairn_access_refuse(refusal, response);
+	return false;
 }
 
 bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
 {
-	if (local)
-		return true;
-	if (agent->config.token[0]) {
-		if (!cairn_token_equal(cairn_request_token(request), agent->config.token)) {
-			cairn_response_header(response, "WWW-Authenticate", "Bearer");
-			return refuse(agent, response, 401,
-				      "the token is missing or wrong; cairn takes it from --token TOKEN or CAIRN_TOKEN, other clients send "
-				      "Authorization: Bearer TOKEN");
-		}
-	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
-		return refuse(agent, response, 403, "unknown Host; use an address or localhost, or add the name to `hosts`");
-	}
-	struct cairn_bytes origin = request->origin;
-	if (origin.data) { /* a page: only one that we served ourselves */
-		bool same = cairn_bytes_start_with(origin, "http://") && cairn_bytes_equal(cairn_bytes_skip(origin, 7), request->host);
-		if (!same)
-			return refuse(agent, response, 403, "requests from other origins are not answered");
-	}
-	if (request->fetch_site.data && !is_direct(request))
-		return refuse(agent, response, 403, "requests from other sites are not answered");
-	return true;
-}
-
-/* Any page can make a browser send a GET. If a GET does more than show something, the browser has to say that the user asked for it, or
- * one of our own pages; a browser that is too old to say so, or that does not use a loopback address, is refused. */
-static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response)
-{
-	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
-		return true;
-	return refuse(agent, response, 403,
-		      "this request changes something, and the browser does not show that you made it; use curl or the cairn command");
+	const bool asks_token = agent->config.token[0] != 0;
+	struct cairn_access access = {.server = CAIRN_ACCESS_AGENT, .hosts = asks_token ? NULL : agent->config.hosts,
+				      .asks_token = asks_token, .has_token = has_token, .context = agent};
+	return local || admits(agent, cairn_access_check(&access, request), response);
 }
 
 bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
@@ -75,7 +47,8 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	if (!cairn_admission_check(agent, request, exchange->local, &exchange->response))
 		return false;
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
-	if (!route || (!exchange->local && (route->flags & CAIRN_ROUTE_EFFECT) && !admit_effect(agent, request, &exchange->response)))
+	if (!route || (!exchange->local && (route->flags & CAIRN_ROUTE_EFFECT) &&
+		       !admits(agent, cairn_access_check_change(CAIRN_ACCESS_AGENT, request), &exchange->response)))
 		return false;
 	*maximum = route->body_maximum;
 	if (exchange->quota && *maximum > exchange->quota->limit)
@@ -118,13 +91,13 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	bool remote = exchange && !exchange->local, own_socket = exchange && exchange->local;
 	/* Before it is passed on: a child would take it for a call through its own socket. */
 	if ((route->flags & CAIRN_ROUTE_LOCAL) && !own_socket)
-		return !refuse(agent, response, 403, "only the agent's own socket takes this");
+		return !admits(agent, &(const struct cairn_refusal){403, "only the agent's own socket takes this"}, response);
 	if (cairn_forward_is_meant(request))
 		route = &cairn_forward_route;
 	struct cairn_call call = {
 		.origin = remote ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
 		.agent = agent,
-		.route = route,
+		.handle = route->handle,
 		.request = request,
 		.response = response,
 		.quota = exchange ? exchange->quota : &agent->memory.local,
@@ -138,7 +111,7 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	};
 	if (!(route->flags & CAIRN_ROUTE_WORK)) {
 		locale_t before = cairn_locale_use_plain(); /* the thread may be the host's */
-		route->handle(&call);
+		call.handle(&call);
 		uselocale(before);
 		settle(&call);
 		return true;
@@ -219,14 +192,13 @@ static void take_snapshot(struct cairn_call *call)
 
 struct cairn_snapshot *cairn_admission_snapshot(struct cairn_error *error)
 {
-	static const struct cairn_route route = {.path = "cairn_snapshot", .handle = take_snapshot, .flags = CAIRN_ROUTE_WORK};
 	struct cairn_agent *agent = &cairn_agent;
 	struct taking taking = {.waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}, .error = error};
 	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_LOCAL);
 	cairn_fail(error, "the agent is stopping"); /* unless the call is processed */
 	if (call) {
 		call->agent = agent;
-		call->route = &route;
+		call->handle = take_snapshot;
 		call->quota = &agent->memory.local;
 		call->arrived_ns = cairn_clock_ns();
 		call->finish = finish_waiting;

@@ -6,13 +6,7 @@
 #ifndef CAIRN_AGENT_HOST_ADMISSION_H
 #define CAIRN_AGENT_HOST_ADMISSION_H
 
-#include "agent/host/agent.h"
-
-#include <locale.h>
-
-/* Numbers are read and written with a decimal point, whatever locale the host has chosen. libc has this locale ready, so nothing is
- * allocated. Returns the thread's own locale, to restore it. */
-locale_t cairn_locale_use_plain(void);
+#include "agent/work/agent.h"
 
 /* Sets up the memory limits of requests and answers. */
 void cairn_admission_open(struct cairn_agent *agent);

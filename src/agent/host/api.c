@@ -3,10 +3,10 @@
 #include "cairn.h"
 
 #include "agent/host/admission.h"
-#include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
 #include "agent/sampler/sampler.h"
+#include "agent/work/dump_writer.h"
 #include "base/descriptor.h"
 #include "base/file_limit.h"
 #include "base/pages.h"
@@ -19,7 +19,7 @@
 
 enum { body_maximum = 512 << 20 };
 
-static_assert((int)CAIRN_NO_JEMALLOC == (int)CAIRN_PROFILER_NO_JEMALLOC && (int)CAIRN_NOT_BUILT == (int)CAIRN_PROFILER_NOT_BUILT &&
+static_assert((int)CAIRN_UNAVAILABLE == (int)CAIRN_PROFILER_UNAVAILABLE && (int)CAIRN_NOT_BUILT == (int)CAIRN_PROFILER_NOT_BUILT &&
 		      (int)CAIRN_NOT_ENABLED == (int)CAIRN_PROFILER_NOT_ENABLED && (int)CAIRN_INACTIVE == (int)CAIRN_PROFILER_INACTIVE &&
 		      (int)CAIRN_ACTIVE == (int)CAIRN_PROFILER_ACTIVE,
 	      "the states of cairn.h are those of the profiler");
@@ -53,10 +53,10 @@ static bool start(const struct cairn_options *given, struct cairn_error *error)
 	take_text(&config, "tool", options.tool);
 	if (options.heap_profiling)
 		take_text(&config, "enable_heap_profiling", options.heap_profiling > 0 ? "true" : "false");
-	if (options.mallctl && !atomic_load(&cairn_agent.started) &&
+	if (options.mallctl && atomic_load(&cairn_agent.stage) != CAIRN_STAGE_RUNNING &&
 	    !cairn_jemalloc_take(&cairn_agent.profiler.jemalloc, options.mallctl, options.malloc_stats_print, error))
 		return false;
-	return cairn_service_start(&config, false, error);
+	return cairn_service_start(&config, CAIRN_SERVICE_CALLED, error);
 }
 
 bool cairn_start(const struct cairn_options *options, char *error, size_t size)

@@ -3,9 +3,9 @@
 #include "agent/host/attach.h"
 
 #include "agent/host/start.h"
-#include "agent/host/thread.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
+#include "agent/work/thread.h"
 #include "base/time.h"
 
 #include <stdio.h>
@@ -42,10 +42,10 @@ static void *begin(void *context)
 	bool is_given = cairn_attached.config[0] != 0;
 	memset(cairn_attached.config, 0, sizeof cairn_attached.config); /* there may be a token in it */
 	cairn_service_lock();
-	/* Samples of an earlier time are worth nothing: what was freed since was not seen. */
-	if (is_given && !atomic_load(&cairn_agent.started) && cairn_sample_is_ours())
+	/* Samples of a time before `cairn detach` are worth nothing: what was freed since was not seen. */
+	if (is_given && atomic_load(&cairn_agent.stage) == CAIRN_STAGE_OFF && cairn_sample_is_ours())
 		cairn_engine_sampler.reset(&cairn_agent.profiler, config.period, &error);
-	bool started = cairn_service_start(&config, true, &error);
+	bool started = cairn_service_start(&config, CAIRN_SERVICE_ATTACHED, &error);
 	cairn_service_unlock();
 	if (started)
 		atomic_store(&cairn_attached.state, CAIRN_ATTACH_RUNNING);
@@ -86,11 +86,11 @@ static void *end(void *context)
 	return NULL;
 }
 
-bool cairn_attach_end(void)
+bool cairn_attach_end(struct cairn_error *error)
 {
 	pthread_t thread;
 	if (!cairn_thread_start(&thread, end, NULL, "cairn"))
-		return false;
+		return cairn_fail(error, "no thread can be started in the process");
 	pthread_detach(thread);
 	return true;
 }

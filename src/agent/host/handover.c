@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/handover.h"
 
-#include "agent/host/thread.h"
+#include "agent/engine/profiler.h"
+#include "agent/sampler/sampler.h"
+#include "agent/work/thread.h"
 #include "base/descriptor.h"
+#include "base/text.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -14,8 +17,7 @@
 
 enum { answer_seconds = 2, exit_seconds = 10 };
 
-/* The socket of `cairn run`, or -1. */
-static int reach(const char *name)
+int cairn_handover_reach(const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = strlen(name);
@@ -34,13 +36,12 @@ static int reach(const char *name)
 	return -1;
 }
 
-static void send_descriptor(int to, int descriptor)
+static void send_descriptor(int to, int descriptor, char byte)
 {
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	char byte = CAIRN_HANDOVER_WANTED;
 	struct iovec part = {&byte, 1};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
 	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
@@ -52,33 +53,78 @@ static void send_descriptor(int to, int descriptor)
 		;
 }
 
+/* The connection to `cairn run`, if it wants something; or -1. */
+static int offer(const struct cairn_agent *agent)
+{
+	char answer = CAIRN_HANDOVER_NOT_WANTED;
+	int descriptor = cairn_handover_reach(agent->report);
+	while (descriptor >= 0 && recv(descriptor, &answer, 1, 0) < 0 && errno == EINTR)
+		;
+	if (answer == CAIRN_HANDOVER_WANTED)
+		return descriptor;
+	cairn_descriptor_close(descriptor);
+	return -1;
+}
+
 static void *hand_over(void *context)
 {
 	struct cairn_agent *agent = context;
 	struct cairn_error error;
-	char answer = CAIRN_HANDOVER_NOT_WANTED;
 	agent->work.begin();
-	int descriptor = reach(agent->report);
+	int descriptor = offer(agent);
 	if (descriptor < 0)
 		return NULL;
-	while (recv(descriptor, &answer, 1, 0) < 0 && errno == EINTR)
-		;
 	struct cairn_snapshot_ask ask = {.since_ns = cairn_clock_ns()};
-	struct cairn_snapshot *snapshot = answer == CAIRN_HANDOVER_WANTED ? cairn_snapshot_take(&agent->snapshots, &ask, &error) : NULL;
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	if (snapshot) {
-		send_descriptor(descriptor, snapshot->descriptor);
+		send_descriptor(descriptor, snapshot->descriptor, CAIRN_HANDOVER_SNAPSHOT);
 		cairn_snapshot_release(snapshot);
 	}
 	cairn_descriptor_close(descriptor);
 	return NULL;
 }
 
+/* Sends LEDGER, and waits until it has been read: /proc says the rest, while this process is there. */
+static void hand_over_ledger(const struct cairn_agent *agent, int ledger)
+{
+	char byte;
+	struct timeval patience = {exit_seconds, 0};
+	int descriptor = offer(agent);
+	if (descriptor < 0)
+		return;
+	setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	send_descriptor(descriptor, ledger, CAIRN_HANDOVER_LEDGER);
+	while (recv(descriptor, &byte, 1, 0) < 0 && errno == EINTR)
+		;
+	cairn_descriptor_close(descriptor);
+}
+
+/* `cairn run` wants the snapshot of the command itself, whose parent it is, and of others that hold something. Its socket has its PID in the
+ * name; in a namespace below its own the parent has none. */
+static bool has_something(struct cairn_agent *agent)
+{
+	uint64_t (*live)(struct cairn_profiler *) = cairn_profiler_engine(&agent->profiler)->live_samples;
+	struct cairn_bytes name = cairn_bytes_of(agent->report);
+	uint64_t run = 0;
+	const char *dash = strchr(agent->report, '-'), *number = dash ? strchr(dash + 1, '-') : NULL;
+	if (!live || !number || live(&agent->profiler) > 0 || getppid() == 0)
+		return true;
+	name = cairn_bytes_skip(name, (size_t)(number + 1 - agent->report));
+	return !cairn_text_decimal(&name, &run) || run == (uint64_t)getppid();
+}
+
 void cairn_handover_at_exit(struct cairn_agent *agent)
 {
 	pthread_t thread;
 	struct timespec until;
-	if (!agent->report[0] || cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE ||
-	    !cairn_thread_start(&thread, hand_over, agent, "cairn"))
+	if (!agent->report[0] || !has_something(agent) || cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE)
+		return;
+	int ledger = cairn_profiler_is_jemalloc(&agent->profiler) ? -1 : cairn_sampler_ledger();
+	if (ledger >= 0 && cairn_descriptor_is_ours(ledger)) {
+		hand_over_ledger(agent, ledger);
+		return;
+	}
+	if (!cairn_thread_start(&thread, hand_over, agent, "cairn"))
 		return;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += exit_seconds;

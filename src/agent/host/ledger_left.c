@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/ledger_left.h"
 
-#include "agent/host/dump_writer.h"
 #include "agent/sampler/sampler.h"
+#include "agent/work/dump_writer.h"
 #include "base/date.h"
 #include "base/pages.h"
 #include "base/time.h"

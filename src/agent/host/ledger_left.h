@@ -3,7 +3,7 @@
 #ifndef CAIRN_AGENT_HOST_LEDGER_LEFT_H
 #define CAIRN_AGENT_HOST_LEDGER_LEFT_H
 
-#include "agent/host/agent.h"
+#include "agent/work/agent.h"
 
 /* Makes the sampler keep its ledger in the configured file, if there is one. AGENT must outlive the sampler. */
 void cairn_ledger_left_configure(struct cairn_agent *agent);

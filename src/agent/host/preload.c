@@ -39,6 +39,6 @@ __attribute__((constructor)) static void preloaded(void)
 	cairn_facts_program_loaded();
 	cairn_config_default(&config);
 	cairn_service_lock();
-	cairn_service_start(&config, true, &error);
+	cairn_service_start(&config, CAIRN_SERVICE_PRELOADED, &error);
 	cairn_service_unlock();
 }

@@ -1,15 +1,20 @@
 /* start.c - the server's thread and the life of the agent.
  *
- * After fork, the child has none of the agent's threads and must have none of its descriptors. The fork handler closes them and starts
- * nothing: the child *waits*, with one thread and nothing of ours open, so that an idle child costs nothing and may still do what only a
- * process with one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled allocation, the first that comes once the child
- * is a moment old or the eighth before that, or when the child calls a function of cairn.h. If profiling is enabled but not active, the
- * waiting child samples until then, since nothing else would start its agent. Cairn's sampler reports samples as jemalloc does, once it has
- * been active; a child has a ledger of its own from the start of its agent. A jemalloc without the hook reports no samples: there, the
- * agent starts at the fork. If profiling is not enabled at all, only the agent of the first child starts, since that may be a daemon.
+ * A process that samples needs no thread of ours: the thread that allocates writes into the ledger, which `cairn` reads from outside. So a
+ * preloaded agent *waits*, with all that it needs prepared, and the process keeps the threads that it has: only one with a single thread
+ * may unshare its users, and Chromium starts no page if the process that it forks them from has a second. Its thread starts when somebody
+ * asks: the host by cairn.h, or a command from outside (attach.c). It starts at once where the configuration has work for it: to listen,
+ * to write dumps, to keep a ledger in a file, to hold a budget.
  *
- * A new agent waits a moment after the fork before it opens anything, so that it never gets in the way of a child that execs or a daemon
- * that closes all descriptors. jemalloc registered its own handlers before those that start an agent (it had been called by then), so its
+ * After fork, the child has none of the agent's threads and must have none of its descriptors. The fork handler closes them and starts
+ * nothing: the child waits, too. If it is sampled, it gets a ledger of its own with a sampled allocation, the first that comes once the
+ * child is a moment old or the eighth before that, so that this never gets in the way of a child that execs or a daemon that closes all
+ * descriptors. Where the configuration has work for its agent, that starts then, or when the child calls a function of cairn.h. If
+ * profiling is enabled but not active, such a child samples until then, since nothing else would start its agent. A jemalloc without the
+ * hook reports no samples: there, the agent starts at the fork. If profiling is not enabled at all, only the agent of the first child
+ * starts, since that may be a daemon.
+ *
+ * jemalloc registered its own handlers before those that start an agent (it had been called by then), so its
  * locks are free again when they run. Those that free our own locks are registered before anything else is done.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
@@ -19,13 +24,16 @@
 #include "agent/host/attach.h"
 #include "agent/host/environment.h"
 #include "agent/host/handover.h"
+#include "agent/host/inside_ask.h"
 #include "agent/host/ledger_left.h"
-#include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
 #include "agent/jemalloc/message.h"
+#include "agent/jemalloc/profiler.h"
+#include "agent/sampler/inside_blocks.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
 #include "agent/unwind/object.h"
+#include "agent/work/thread.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/time.h"
@@ -40,21 +48,24 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8 };
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8, failures_most = 3 };
 enum { body_maximum = 64 << 20, response_maximum = 512 << 20 };
 
-/* The state of a forked child that has no agent yet. */
+/* Of a forked child. */
 static struct {
-	atomic_bool waiting;
-	atomic_bool armed;    /* it samples although profiling is inactive */
-	atomic_uint samples;  /* samples that came too early */
-	atomic_uint failures; /* to start a thread */
 	int64_t forked_ns;
-	bool first_is_made;   /* this process has forked before */
-	_Atomic int starting; /* threads that are starting it */
+	atomic_uint samples;  /* that came too early to start its agent */
+	atomic_uint failures; /* to start a thread, or to make a ledger */
+	bool was_armed;       /* its agent is starting, and is to end that */
+	bool has_forked;      /* this process, itself */
+	atomic_bool sampled;  /* it has something to hand over at its end */
 } child;
 
-struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
+struct cairn_agent cairn_agent = {
+	.life = PTHREAD_MUTEX_INITIALIZER,
+	.profiler.engine = &cairn_engine_jemalloc,
+	.end = cairn_attach_end,
+};
 
 /* Sleeps the whole time, even if interrupted: when the host changes its user, libc interrupts every thread, whatever signals it blocks. */
 static void pause_ms(int milliseconds)
@@ -62,6 +73,7 @@ static void pause_ms(int milliseconds)
 	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
+	cairn_thread_look_for_host();
 }
 
 /* Whether there is anything to profile with, and whether that is jemalloc's profiler. */
@@ -73,6 +85,25 @@ static bool has_profiler(const struct cairn_agent *agent)
 static bool uses_jemalloc(const struct cairn_agent *agent)
 {
 	return agent->profiler.jemalloc.mallctl && cairn_profiler_is_jemalloc(&agent->profiler);
+}
+
+/* Ends what CAIRN_STAGE_ARMED stands for. */
+static void disarm(bool armed)
+{
+	if (armed)
+		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
+}
+
+/* Says to commands from outside that the agent waits. */
+static void tell_waiting(bool has_samples)
+{
+	bool dumps = has_samples && cairn_profiler_is_jemalloc(&cairn_agent.profiler);
+	atomic_store(&cairn_attached.state, dumps ? CAIRN_ATTACH_WAITING_JEMALLOC : CAIRN_ATTACH_WAITING);
+}
+
+static bool notify_samples(void (*function)(void))
+{
+	return cairn_profiler_engine(&cairn_agent.profiler)->notify(function);
 }
 
 /* Keeps our own few allocations inside libc out of the host's profile. */
@@ -114,14 +145,15 @@ static void retry_listening(struct cairn_agent *agent)
 static int tick(void *context)
 {
 	struct cairn_agent *agent = context;
-	int next_ms = cairn_monitor_look(agent);
+	int next_ms = cairn_monitor_look(agent), host_ms = cairn_thread_look_for_host();
 	int64_t now = cairn_clock_ns();
+	next_ms = host_ms < next_ms ? host_ms : next_ms;
 	if (now < agent->chores_ns)
 		return next_ms;
 	agent->chores_ns = now + CAIRN_SECOND_NS;
 	cairn_code_refresh();
-	if (!cairn_profiler_is_jemalloc(&agent->profiler))
-		cairn_sampler_look();
+	if (agent->profiler.engine->look)
+		agent->profiler.engine->look();
 	if (has_profiler(agent))
 		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	retry_listening(agent);
@@ -176,8 +208,8 @@ static void serve_once(struct cairn_agent *agent)
 static void *serve(void *context)
 {
 	struct cairn_agent *agent = context;
-	if (atomic_exchange(&child.armed, false))
-		cairn_jemalloc_set_bool(&agent->profiler.jemalloc, "prof.active", false);
+	disarm(child.was_armed);
+	child.was_armed = false;
 	begin_thread();
 	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / CAIRN_MILLISECOND_NS;
 	if (agent->forked && age_ms < fork_pause_ms)
@@ -197,7 +229,7 @@ static void *serve(void *context)
 }
 
 /* The parts that do not outlive a fork. */
-static bool start_parts(struct cairn_agent *agent)
+static void clear_parts(struct cairn_agent *agent)
 {
 	agent->owner = getpid();
 	agent->started_ns = cairn_clock_wall_ns();
@@ -214,48 +246,59 @@ static bool start_parts(struct cairn_agent *agent)
 	atomic_store(&agent->stop, false);
 	atomic_store(&agent->tikv_interval, 0);
 	cairn_work_open(&agent->work, begin_thread);
+}
+
+static bool start_parts(struct cairn_agent *agent)
+{
+	clear_parts(agent);
 	return cairn_thread_start(&agent->thread, serve, agent, "cairn");
 }
 
-static void stop_waiting(void)
+/* Starts the agent if it waits, on whichever thread comes first. */
+static void start_waiting(void)
 {
-	cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
-	if (atomic_exchange(&child.armed, false))
-		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
+	enum cairn_stage before;
+	uint32_t told = atomic_load(&cairn_attached.state);
+	if (!cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_WAKE, &before))
+		return;
+	child.was_armed = before == CAIRN_STAGE_ARMED;
+	if (start_parts(&cairn_agent)) {
+		if (told == CAIRN_ATTACH_WAITING || told == CAIRN_ATTACH_WAITING_JEMALLOC)
+			atomic_compare_exchange_strong(&cairn_attached.state, &told, CAIRN_ATTACH_RUNNING);
+		notify_samples(NULL);
+		cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_RUN, NULL);
+	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
+		cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_WAIT, NULL);
+		if (child.was_armed)
+			cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_ARM, NULL);
+	} else {
+		notify_samples(NULL);
+		disarm(child.was_armed);
+		cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_GIVE_UP, NULL);
+	}
 }
 
-/* Starts the agent of a waiting child, on whichever thread comes first. */
-static void start_in_child(void)
+/* A command from outside may not be allowed to trace the process, or see none of its threads where it could start ours. */
+static void see_wanted(void)
 {
-	enum { failures_most = 3 };
-	atomic_fetch_add(&child.starting, 1);
-	if (!atomic_exchange(&child.waiting, false)) {
-		atomic_fetch_sub(&child.starting, 1);
-		return;
-	}
-	if (start_parts(&cairn_agent)) {
-		uint32_t waiting = CAIRN_ATTACH_WAITING;
-		atomic_store(&cairn_agent.started, true);
-		atomic_compare_exchange_strong(&cairn_attached.state, &waiting, CAIRN_ATTACH_NEVER);
-		cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
-	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
-		atomic_store(&child.waiting, true);
-	} else {
-		stop_waiting();
-	}
-	atomic_fetch_sub(&child.starting, 1);
+	if (cairn_agent.owner == getpid() && cairn_sampler_is_wanted())
+		start_waiting();
 }
 
 /* Runs on a thread of the host, inside malloc; jemalloc can be called again here. A child of vfork shares our memory but is another
  * process. */
 static void see_sample(void)
 {
-	if (cairn_agent.owner != getpid())
+	if (cairn_agent.owner != getpid() || (cairn_clock_ns() - child.forked_ns < fork_pause_ms * CAIRN_MILLISECOND_NS &&
+					      atomic_fetch_add(&child.samples, 1) + 1 < early_samples))
 		return;
-	if (cairn_clock_ns() - child.forked_ns >= fork_pause_ms * CAIRN_MILLISECOND_NS ||
-	    atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
-		cairn_sampler_resume_early(&cairn_agent.profiler);
-		start_in_child();
+	atomic_store(&child.sampled, true);
+	bool resumed = cairn_sampler_resume_early(&cairn_agent.profiler);
+	if (cairn_config_has_work(&cairn_agent.config)) {
+		start_waiting();
+	} else if (resumed || uses_jemalloc(&cairn_agent) || atomic_fetch_add(&child.failures, 1) >= failures_most) {
+		notify_samples(resumed ? see_wanted : NULL);
+		tell_waiting(true);
 	}
 }
 
@@ -265,41 +308,41 @@ static void forget_in_child(void)
 	cairn_loader_in_child();
 	cairn_sampler_in_child(&cairn_agent.profiler);
 	pthread_mutex_init(&cairn_agent.life, NULL);
-	atomic_store(&child.starting, 0);
+	cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_FORK, NULL);
 	cairn_descriptors_abandon();
 	cairn_cpu_forget();
 	cairn_code_forget();
+	cairn_threads_in_child();
 }
 
 static void after_fork_in_child(void)
 {
-	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
+	if (!cairn_stage_waits(atomic_load(&cairn_agent.stage)))
 		return;
-	bool first = !child.first_is_made;
+	bool first = !child.has_forked, has_work = cairn_config_has_work(&cairn_agent.config);
 	cairn_agent.forked = true;
 	cairn_agent.owner = getpid();
 	cairn_agent.listen.path[0] = 0; /* the parent's */
 	child.forked_ns = cairn_clock_ns();
-	child.first_is_made = false;
+	child.has_forked = false;
 	atomic_store(&child.samples, 0);
 	atomic_store(&child.failures, 0);
+	atomic_store(&child.sampled, false);
 	enum cairn_profiler_state state = cairn_profiler_state(&cairn_agent.profiler);
-	bool tells = state >= CAIRN_PROFILER_INACTIVE && cairn_profiler_engine(&cairn_agent.profiler)->notify(see_sample);
-	if (tells || (!first && (state < CAIRN_PROFILER_INACTIVE || !cairn_profiler_is_jemalloc(&cairn_agent.profiler)))) {
-		atomic_store(&cairn_agent.started, false);
-		atomic_store(&child.waiting, true);
-		atomic_store(&cairn_attached.state, CAIRN_ATTACH_WAITING);
-		if (state == CAIRN_PROFILER_INACTIVE && uses_jemalloc(&cairn_agent))
-			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
+	bool tells = state >= CAIRN_PROFILER_INACTIVE && notify_samples(see_sample);
+	if (has_work && !tells && (first || (state >= CAIRN_PROFILER_INACTIVE && cairn_profiler_is_jemalloc(&cairn_agent.profiler)))) {
+		start_waiting();
 		return;
 	}
-	atomic_store(&child.waiting, false);
-	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
+	tell_waiting(false);
+	if (has_work && (child.was_armed || (state == CAIRN_PROFILER_INACTIVE && uses_jemalloc(&cairn_agent) &&
+					     cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0)))
+		cairn_stage_move(&cairn_agent.stage, CAIRN_STAGE_ARM, NULL);
 }
 
 static void after_fork_in_parent(void)
 {
-	child.first_is_made = true;
+	child.has_forked = true;
 	cairn_loader_after_fork();
 }
 
@@ -336,8 +379,12 @@ void cairn_service_unlock(void)
 
 __attribute__((destructor)) static void at_exit(void)
 {
-	if (!atomic_load(&cairn_agent.started) || cairn_agent.owner != getpid())
+	enum cairn_stage stage = atomic_load(&cairn_agent.stage);
+	bool waits = cairn_stage_waits(stage) && (!cairn_agent.forked || atomic_load(&child.sampled));
+	if ((stage != CAIRN_STAGE_RUNNING && !waits) || cairn_agent.owner != getpid())
 		return;
+	if (cairn_agent.forked && waits)
+		clear_parts(&cairn_agent);
 	cairn_handover_at_exit(&cairn_agent);
 	cairn_listen_remove(&cairn_agent.listen);
 }
@@ -368,7 +415,7 @@ static void read_config(struct cairn_config *config)
 		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
 }
 
-/* MALLOC_CONF is for whatever profiles the service. If Cairn's engine does not see the service's memory, that is not Cairn's engine. */
+/* MALLOC_CONF configures the engine that profiles the service. It is ignored if Cairn's engine does not see the service's memory. */
 static void take_malloc_conf(struct cairn_agent *agent)
 {
 	struct cairn_error unseen;
@@ -378,13 +425,18 @@ static void take_malloc_conf(struct cairn_agent *agent)
 }
 
 /* jemalloc's own profiler if the host was started with it, otherwise Cairn's sampler. */
-static void choose_engine(struct cairn_agent *agent)
+static void choose_engine(struct cairn_agent *agent, enum cairn_service_reason reason)
 {
 	const struct cairn_config *config = &agent->config;
-	agent->profiler.engine = &cairn_engine_jemalloc;
+	agent->profiler.engine = agent->beside ? agent->beside : &cairn_engine_jemalloc;
+	if (agent->beside)
+		return;
 	if (config->engine == CAIRN_ENGINE_CAIRN ||
 	    (config->engine == CAIRN_ENGINE_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
 		agent->profiler.engine = &cairn_engine_sampler;
+	cairn_inside_open();
+	if (reason == CAIRN_SERVICE_PRELOADED && !cairn_profiler_is_jemalloc(&agent->profiler))
+		cairn_inside_ask_for(secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "", &agent->profiler.jemalloc);
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		take_malloc_conf(agent);
 	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
@@ -415,16 +467,11 @@ static void settle_profiler(struct cairn_agent *agent)
 		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
 }
 
-bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error)
+/* Everything that comes before the first thread of the agent. */
+static bool prepare(struct cairn_agent *agent, const struct cairn_config *config, enum cairn_service_reason reason,
+		    struct cairn_error *error)
 {
-	struct cairn_agent *agent = &cairn_agent;
-	if (getauxval(AT_SECURE))
-		return cairn_fail(error, "the agent does not start in a privileged process (setuid, setgid or capabilities)");
-	start_in_child();
-	for (int waits = 0; waits < 1000 && atomic_load(&child.starting) > 0; waits++) /* its first sample has come meanwhile */
-		poll(NULL, 0, 1);
-	if (atomic_load(&agent->started))
-		return true;
+	bool only_live = reason != CAIRN_SERVICE_CALLED;
 	agent->config = *config;
 	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
@@ -434,9 +481,9 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 				  agent->config.listen, agent->config.problems);
 	if (!register_early())
 		return cairn_fail(error, "cannot register for fork");
-	if (!agent->profiler.jemalloc.mallctl)
+	if (!agent->profiler.jemalloc.mallctl && !agent->beside)
 		cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing);
-	choose_engine(agent);
+	choose_engine(agent, reason);
 	if (only_live && !has_profiler(agent)) {
 		*error = agent->profiler.missing;
 		return false;
@@ -452,39 +499,74 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	cairn_loader_enter();
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
 	cairn_loader_leave();
-	if (!register_late())
-		return cairn_fail(error, "cannot register for fork");
 	agent->forked = false;
-	if (!start_parts(agent))
+	return register_late() || cairn_fail(error, "cannot register for fork");
+}
+
+/* Until no other thread is starting the agent: that of its first sample, for instance. */
+static enum cairn_stage await_change(void)
+{
+	enum cairn_stage stage = atomic_load(&cairn_agent.stage);
+	for (int waits = 0; waits < 1000 && cairn_stage_changes(stage); waits++) {
+		poll(NULL, 0, 1);
+		stage = atomic_load(&cairn_agent.stage);
+	}
+	return stage;
+}
+
+bool cairn_service_start(const struct cairn_config *config, enum cairn_service_reason reason, struct cairn_error *error)
+{
+	struct cairn_agent *agent = &cairn_agent;
+	if (getauxval(AT_SECURE))
+		return cairn_fail(error, "the agent does not start in a privileged process (setuid, setgid or capabilities)");
+	start_waiting();
+	if (await_change() == CAIRN_STAGE_RUNNING)
+		return true;
+	if (!cairn_stage_move(&agent->stage, CAIRN_STAGE_PREPARE, NULL))
 		return cairn_fail_errno(error, "cannot start the agent's thread");
-	atomic_store(&agent->started, true);
-	return true;
+	if (!prepare(agent, config, reason, error)) {
+		cairn_stage_move(&agent->stage, CAIRN_STAGE_GIVE_UP, NULL);
+		return false;
+	}
+	if (reason == CAIRN_SERVICE_PRELOADED && !cairn_config_has_work(&agent->config)) {
+		clear_parts(agent);
+		tell_waiting(cairn_profiler_state(&agent->profiler) == CAIRN_PROFILER_ACTIVE);
+		if (!cairn_profiler_is_jemalloc(&agent->profiler))
+			notify_samples(see_wanted);
+		return cairn_stage_move(&agent->stage, CAIRN_STAGE_WAIT, NULL);
+	}
+	cairn_stage_move(&agent->stage, CAIRN_STAGE_START, NULL);
+	bool started = start_parts(agent);
+	cairn_stage_move(&agent->stage, started ? CAIRN_STAGE_RUN : CAIRN_STAGE_GIVE_UP, NULL);
+	return started || cairn_fail_errno(error, "cannot start the agent's thread");
 }
 
 bool cairn_service_is_running(void)
 {
-	if (atomic_load(&child.waiting)) {
+	if (cairn_stage_waits(atomic_load(&cairn_agent.stage))) {
 		cairn_service_lock();
-		start_in_child();
+		start_waiting();
 		cairn_service_unlock();
 	}
-	return atomic_load(&cairn_agent.started);
+	return atomic_load(&cairn_agent.stage) == CAIRN_STAGE_RUNNING;
 }
 
 void cairn_service_stop(void)
 {
 	struct cairn_agent *agent = &cairn_agent;
-	if (atomic_exchange(&child.waiting, false)) {
-		stop_waiting();
-		if (uses_jemalloc(agent))
-			cairn_hook_remove(&agent->profiler.jemalloc);
-	}
-	if (!atomic_exchange(&agent->started, false))
+	enum cairn_stage before;
+	await_change();
+	if (!cairn_stage_move(&agent->stage, CAIRN_STAGE_STOP, &before))
 		return;
-	atomic_store(&agent->stop, true);
-	cairn_work_stop(&agent->work);
-	cairn_page_child_join(&agent->page);
-	pthread_join(agent->thread, NULL);
+	if (cairn_stage_waits(before)) {
+		notify_samples(NULL);
+		disarm(before == CAIRN_STAGE_ARMED);
+	} else {
+		atomic_store(&agent->stop, true);
+		cairn_work_stop(&agent->work);
+		cairn_page_child_join(&agent->page);
+		pthread_join(agent->thread, NULL);
+	}
 	if (uses_jemalloc(agent))
 		cairn_hook_remove(&agent->profiler.jemalloc);
 	cairn_sampler_stop();

@@ -1,6 +1,8 @@
 /* handover_test.c - the last snapshot of a process: handed to who wants it, kept from who does not, and nobody waits for ever.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/engine/profiler.h"
 #include "agent/host/handover.h"
+#include "agent/jemalloc/profiler.h"
 #include "tap.h"
 
 #include <sys/socket.h>
@@ -90,6 +92,34 @@ static void test_with(char answer, bool expected, const char *what)
 	close(receiver.listener);
 }
 
+static uint64_t samples;
+static uint64_t count_samples(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	return samples;
+}
+
+/* Whether a process with LIVE samples, whose `cairn run` has PID, asks it. */
+static bool asks(uint64_t live, int pid)
+{
+	struct cairn_engine engine = *cairn_profiler_engine(&cairn_agent.profiler);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int length = snprintf(cairn_agent.report, sizeof cairn_agent.report, "cairn-run-%d-%d", pid, getpid());
+	memcpy(address.sun_path + 1, cairn_agent.report, (size_t)length);
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	ok(bind(listener, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
+		   listen(listener, 1) == 0,
+	   "an abstract socket");
+	samples = live;
+	engine.live_samples = count_samples;
+	cairn_agent.profiler.engine = &engine;
+	cairn_handover_at_exit(&cairn_agent); /* it is not answered, which it does not wait for long */
+	cairn_agent.profiler.engine = &cairn_engine_jemalloc;
+	int client = accept(listener, NULL, NULL);
+	close(listener);
+	return client >= 0 && close(client) == 0;
+}
+
 int main(void)
 {
 	struct cairn_error error;
@@ -100,6 +130,9 @@ int main(void)
 	test_with(CAIRN_HANDOVER_WANTED, true, "one who wants it gets the snapshot");
 	test_with(CAIRN_HANDOVER_NOT_WANTED, false, "one who does not is not sent it");
 	test_with(0, false, "one who never answers is not waited for");
+	ok(asks(0, getppid()), "the command asks, whatever it has");
+	ok(asks(1, getppid() + 1), "another process with samples, too");
+	ok(!asks(0, getppid() + 1), "one without does not");
 	snprintf(cairn_agent.report, sizeof cairn_agent.report, "cairn-nobody-%d", getpid());
 	cairn_handover_at_exit(&cairn_agent);
 	ok(atomic_load(&cairn_agent.snapshots.taken) == 1, "where nobody is there, no snapshot is taken");

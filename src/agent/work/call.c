@@ -1,10 +1,10 @@
 /* call.c - the queue and its workers.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/call.h"
+#include "agent/work/call.h"
 
-#include "agent/host/thread.h"
-#include "agent/route/route.h"
+#include "agent/work/thread.h"
 #include "base/condition.h"
+#include "base/lock.h"
 #include "process/clock.h"
 
 #include <assert.h>
@@ -36,6 +36,7 @@ static bool may_take(const struct cairn_worker *worker, const struct cairn_call 
 /* Waits for the next call for WORKER that is due; NULL to stop. Called with the mutex held. */
 static struct cairn_call *next_call(const struct cairn_worker *worker)
 {
+	assert(cairn_lock_is_held(&worker->work->mutex));
 	struct cairn_work *work = worker->work;
 	while (!work->stop) {
 		struct cairn_call **at = &work->queue;
@@ -67,7 +68,7 @@ static void run_call(struct cairn_work *work, struct cairn_call *call)
 	bool gone = call->gone && atomic_load(call->gone);
 	call->due_ns = 0;
 	if (!gone)
-		call->route->handle(call);
+		call->handle(call);
 	if (!call->due_ns)
 		call->finish(call);
 	else if (!cairn_call_enqueue(work, call))
@@ -106,6 +107,7 @@ static bool start_worker(struct cairn_work *work, unsigned index)
 /* Starts another thread if all are busy. Returns whether there is one for CALL. Called with the mutex held. */
 static bool ensure_worker(struct cairn_work *work, const struct cairn_call *call)
 {
+	assert(cairn_lock_is_held(&work->mutex));
 	if (call->due_ns == CAIRN_URGENT && start_worker(work, URGENT_WORKER))
 		return true;
 	unsigned started = 0, busy = work->running; /* or soon: a worker may not have taken its call yet */
@@ -192,14 +194,14 @@ bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call)
 	return true;
 }
 
-/* Ends the queued calls of ROUTE, or those of OWNER if ROUTE is NULL. */
-static void end_queued(struct cairn_work *work, const struct cairn_route *route, const void *owner)
+/* Ends the queued calls for HANDLE, or those of OWNER if HANDLE is NULL. */
+static void end_queued(struct cairn_work *work, cairn_call_handle *handle, const void *owner)
 {
 	struct cairn_call *withdrawn = NULL;
 	pthread_mutex_lock(&work->mutex);
 	for (struct cairn_call **at = &work->queue; *at;) {
 		struct cairn_call *call = *at;
-		if (route ? call->route != route : call->owner != owner) {
+		if (handle ? call->handle != handle : call->owner != owner) {
 			at = &call->next;
 			continue;
 		}
@@ -220,9 +222,9 @@ void cairn_work_abandon(struct cairn_work *work, const void *owner)
 	end_queued(work, NULL, owner);
 }
 
-void cairn_work_withdraw(struct cairn_work *work, const struct cairn_route *route)
+void cairn_work_withdraw(struct cairn_work *work, cairn_call_handle *handle)
 {
-	end_queued(work, route, NULL);
+	end_queued(work, handle, NULL);
 }
 
 void cairn_call_release(struct cairn_call *call)

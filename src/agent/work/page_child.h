@@ -4,8 +4,8 @@
  * own; requests are passed on to it, and it asks the agent for snapshots as it would from a shell. It ends when nobody has asked for
  * anything for two minutes, and with the agent or the process.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_PAGE_CHILD_H
-#define CAIRN_AGENT_HOST_PAGE_CHILD_H
+#ifndef CAIRN_AGENT_WORK_PAGE_CHILD_H
+#define CAIRN_AGENT_WORK_PAGE_CHILD_H
 
 #include "base/error.h"
 
@@ -31,7 +31,7 @@ struct cairn_page_child {
 void cairn_page_child_clear(struct cairn_page_child *child);
 
 /* A connection to the command, which is started if it does not run: a descriptor, or -1 with ERROR. Waits for its start, unless *GONE or
- * *STOP becomes true; GONE may be NULL. */
+ * the agent's `stop` becomes true; GONE may be NULL. */
 int cairn_page_child_reach(struct cairn_agent *agent, const atomic_bool *gone, struct cairn_error *error);
 
 /* Waits for the thread, once the agent's `stop` is set. */

@@ -4,8 +4,8 @@
  * child (so the command is not the host's child: a helper process, which shares the host's memory and never returns to it, starts the
  * command, waits for it and ends silently), and its own files (so only the descriptors below are passed on). Both end with the host.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_SPAWN_H
-#define CAIRN_AGENT_HOST_SPAWN_H
+#ifndef CAIRN_AGENT_WORK_SPAWN_H
+#define CAIRN_AGENT_WORK_SPAWN_H
 
 #include "base/buffer.h"
 #include "base/error.h"

@@ -7,14 +7,16 @@
  * workers are busy. Remote clients cannot lock out the others: clients over TCP have at most half of the places, and calls through the
  * local socket have a separate thread when the workers are busy.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_CALL_H
-#define CAIRN_AGENT_HOST_CALL_H
+#ifndef CAIRN_AGENT_WORK_CALL_H
+#define CAIRN_AGENT_WORK_CALL_H
 
-#include "agent/jemalloc/snapshot.h"
+#include "agent/engine/snapshot.h"
 #include "http/server.h"
 
 struct cairn_agent;
-struct cairn_route;
+struct cairn_call;
+
+typedef void cairn_call_handle(struct cairn_call *call);
 
 /* The origin of a call. */
 enum cairn_call_origin {
@@ -26,7 +28,7 @@ enum cairn_call_origin {
 struct cairn_call {
 	enum cairn_call_origin origin;
 	struct cairn_agent *agent;
-	const struct cairn_route *route;
+	cairn_call_handle *handle;     /* the route's */
 	const struct cairn_request *request;
 	struct cairn_response *response;
 	struct cairn_quota *quota;     /* the quota for its snapshots and answer; NULL for no limit */
@@ -90,8 +92,8 @@ bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call);
  * notices by itself. */
 void cairn_work_abandon(struct cairn_work *work, const void *owner);
 
-/* Removes the calls of ROUTE that wait in the queue and ends them; a call in progress continues. */
-void cairn_work_withdraw(struct cairn_work *work, const struct cairn_route *route);
+/* Removes the calls for HANDLE that wait in the queue and ends them; a call in progress continues. */
+void cairn_work_withdraw(struct cairn_work *work, cairn_call_handle *handle);
 
 /* Releases what CALL holds between two looks; cairn_call_free does so too. */
 void cairn_call_release(struct cairn_call *call);

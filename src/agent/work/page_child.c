@@ -1,10 +1,10 @@
 /* page_child.c - starting the command, waiting for it, and connecting to it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/page_child.h"
+#include "agent/work/page_child.h"
 
-#include "agent/host/agent.h"
-#include "agent/host/spawn.h"
-#include "agent/host/thread.h"
+#include "agent/work/agent.h"
+#include "agent/work/spawn.h"
+#include "agent/work/thread.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/time.h"

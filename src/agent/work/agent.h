@@ -3,15 +3,16 @@
  * `config`, `environment` and the jemalloc that was found are written before any thread of the agent starts and only read afterwards; for
  * the rest, the comments say who may use it. After fork, the child clears all of it and starts anew.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_AGENT_H
-#define CAIRN_AGENT_HOST_AGENT_H
+#ifndef CAIRN_AGENT_WORK_AGENT_H
+#define CAIRN_AGENT_WORK_AGENT_H
 
-#include "agent/host/call.h"
-#include "agent/host/monitor.h"
-#include "agent/host/page_child.h"
-#include "agent/jemalloc/budget.h"
-#include "agent/jemalloc/profiler.h"
-#include "agent/jemalloc/snapshot.h"
+#include "agent/engine/budget.h"
+#include "agent/engine/profiler.h"
+#include "agent/engine/snapshot.h"
+#include "agent/work/call.h"
+#include "agent/work/monitor.h"
+#include "agent/work/page_child.h"
+#include "agent/work/stage.h"
 #include "base/quota.h"
 #include "protocol/config.h"
 #include "protocol/listen.h"
@@ -45,10 +46,12 @@ struct cairn_agent {
 	} memory;
 	struct cairn_server *_Atomic server;
 	pthread_t thread;
-	atomic_bool started;
-	atomic_bool stop;
+	_Atomic enum cairn_stage stage;
+	atomic_bool stop;         /* its thread is to end */
+	bool (*end)(struct cairn_error *error); /* ends the agent soon, on another thread */
 	bool forked;              /* this is a child of the process that started it */
 	int owner;                /* the process whose agent this is */
+	const struct cairn_engine *beside; /* of an agent that stands beside its process; NULL for one inside */
 	char runtime[128];        /* $XDG_RUNTIME_DIR at the start */
 	char report[96];          /* $CAIRN_REPORT: the receiver of the last snapshot; see handover.h */
 	int64_t started_ns;       /* since 1970 */

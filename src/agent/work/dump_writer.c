@@ -1,7 +1,8 @@
 /* dump_writer.c - where dumps go and what they are called.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/dump_writer.h"
+#include "agent/work/dump_writer.h"
 
+#include "agent/jemalloc/profiler.h"
 #include "base/date.h"
 #include "base/path.h"
 #include "base/time.h"

@@ -3,8 +3,8 @@
  * A look is one read of /proc and some arithmetic; the slow part (the snapshot, the disk) is urgent work for another thread. The state of
  * the rules belongs to the server's thread; a dump in progress reports back through `state`.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_MONITOR_H
-#define CAIRN_AGENT_HOST_MONITOR_H
+#ifndef CAIRN_AGENT_WORK_MONITOR_H
+#define CAIRN_AGENT_WORK_MONITOR_H
 
 #include "base/buffer.h"
 #include "dump/trigger.h"

@@ -1,6 +1,6 @@
 /* spawn.c - starts the command through a helper process, the shepherd.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/spawn.h"
+#include "agent/work/spawn.h"
 
 #include "base/descriptor.h"
 #include "base/pages.h"

@@ -1,8 +1,7 @@
 /* call_test.c - the queue: work in the order it is due, what is urgent before all and however busy the workers are.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/call.h"
+#include "agent/work/call.h"
 
-#include "agent/route/route.h"
 #include "process/clock.h"
 #include "tap.h"
 
@@ -65,7 +64,7 @@ static void finish(struct cairn_call *call)
 	atomic_fetch_add(&finished, 1);
 }
 
-static bool enqueue_for(const void *owner, const atomic_bool *gone, enum cairn_call_origin origin, const struct cairn_route *route,
+static bool enqueue_for(const void *owner, const atomic_bool *gone, enum cairn_call_origin origin, cairn_call_handle *handle,
 			int64_t due_ns)
 {
 	struct cairn_call *call = cairn_call_new(&work, origin);
@@ -73,7 +72,7 @@ static bool enqueue_for(const void *owner, const atomic_bool *gone, enum cairn_c
 		return false;
 	call->owner = (void *)(uintptr_t)owner;
 	call->gone = gone;
-	call->route = route;
+	call->handle = handle;
 	call->finish = finish;
 	call->due_ns = due_ns;
 	if (cairn_call_enqueue(&work, call))
@@ -82,9 +81,9 @@ static bool enqueue_for(const void *owner, const atomic_bool *gone, enum cairn_c
 	return false;
 }
 
-static bool enqueue(const struct cairn_route *route, int64_t due_ns)
+static bool enqueue(cairn_call_handle *handle, int64_t due_ns)
 {
-	return enqueue_for(NULL, NULL, CAIRN_CALL_REMOTE, route, due_ns);
+	return enqueue_for(NULL, NULL, CAIRN_CALL_REMOTE, handle, due_ns);
 }
 
 static unsigned fill(enum cairn_call_origin origin)
@@ -107,21 +106,20 @@ static void test_places(void)
 /* A call whose client leaves while it waits ends at once. */
 static void test_abandon(void)
 {
-	static const struct cairn_route far = {.handle = count_urgent}, patient = {.handle = hold_and_come_again};
 	static char client, other;
 	atomic_bool gone = false;
 	cairn_work_open(&work, NULL);
 	int before = atomic_load(&finished), began = atomic_load(&started);
 	atomic_store(&go_on, false);
-	ok(enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, &far, INT64_MAX) && enqueue_for(&other, NULL, CAIRN_CALL_REMOTE, &far, INT64_MAX),
+	ok(enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, count_urgent, INT64_MAX) && enqueue_for(&other, NULL, CAIRN_CALL_REMOTE, count_urgent, INT64_MAX),
 	   "two wait");
 	atomic_store(&gone, true);
 	cairn_work_abandon(&work, &client);
 	is_int(atomic_load(&finished), before + 1, "one ends when its client leaves");
 	ok(work.queue && work.queue->owner == &other && !work.queue->next, "the other waits on");
-	ok(!enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, &far, 0), "nothing more is done for who has left");
+	ok(!enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, count_urgent, 0), "nothing more is done for who has left");
 	atomic_store(&gone, false);
-	ok(enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, &patient, 0) && reaches(&started, began + 1), "one is being worked on");
+	ok(enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, hold_and_come_again, 0) && reaches(&started, began + 1), "one is being worked on");
 	atomic_store(&gone, true);
 	cairn_work_abandon(&work, &client);
 	is_int(atomic_load(&finished), before + 1, "which goes on when its client leaves");
@@ -133,12 +131,11 @@ static void test_abandon(void)
 /* Strangers keep both workers busy; a local client does not wait for them. */
 static void test_local_worker(void)
 {
-	static const struct cairn_route slow = {.handle = hold}, quick = {.handle = count_urgent};
 	cairn_work_open(&work, NULL);
 	atomic_store(&go_on, false);
 	int began = atomic_load(&started), answered = atomic_load(&urgent), before = atomic_load(&finished);
-	ok(enqueue(&slow, 0) && enqueue(&slow, 0) && reaches(&started, began + 2) && enqueue(&slow, 0), "strangers keep the workers busy");
-	ok(enqueue_for(NULL, NULL, CAIRN_CALL_LOCAL, &quick, 0) && reaches(&urgent, answered + 1), "a local client is answered");
+	ok(enqueue(hold, 0) && enqueue(hold, 0) && reaches(&started, began + 2) && enqueue(hold, 0), "strangers keep the workers busy");
+	ok(enqueue_for(NULL, NULL, CAIRN_CALL_LOCAL, count_urgent, 0) && reaches(&urgent, answered + 1), "a local client is answered");
 	is_int(atomic_load(&started), began + 2, "by a thread that takes nothing of theirs");
 	atomic_store(&go_on, true);
 	ok(reaches(&finished, before + 4), "all are answered in the end");
@@ -147,26 +144,23 @@ static void test_local_worker(void)
 
 int main(void)
 {
-	static const struct cairn_route slow = {.handle = hold}, quick = {.handle = count_urgent}, twice = {.handle = come_again},
-					far = {.handle = come_again},
-					diagnosis = {.handle = hold_and_come_again};
 	cairn_work_open(&work, NULL);
-	ok(enqueue(&slow, 0) && enqueue(&slow, 0) && reaches(&started, CAIRN_WORKERS), "all workers are busy");
-	ok(enqueue(&slow, 0), "more waits");
-	ok(enqueue(&quick, CAIRN_URGENT) && reaches(&urgent, 1), "what is urgent does not wait for them");
-	ok(enqueue(&quick, CAIRN_URGENT) && reaches(&urgent, 2), "nor does the next");
+	ok(enqueue(hold, 0) && enqueue(hold, 0) && reaches(&started, CAIRN_WORKERS), "all workers are busy");
+	ok(enqueue(hold, 0), "more waits");
+	ok(enqueue(count_urgent, CAIRN_URGENT) && reaches(&urgent, 1), "what is urgent does not wait for them");
+	ok(enqueue(count_urgent, CAIRN_URGENT) && reaches(&urgent, 2), "nor does the next");
 	pause_ms(20);
 	is_int(atomic_load(&started), CAIRN_WORKERS, "and the thread in reserve takes nothing else");
 	atomic_store(&go_on, true);
 	ok(reaches(&finished, 5), "the others go on when they can");
-	ok(enqueue(&twice, 0) && reaches(&later, 2) && reaches(&finished, 6), "a call may put itself off");
-	ok(enqueue(&far, INT64_MAX) && enqueue(&slow, INT64_MAX) && enqueue(&far, INT64_MAX), "some that are due much later");
-	cairn_work_withdraw(&work, &far);
-	is_int(atomic_load(&finished), 8, "those of one route are withdrawn");
-	ok(work.queue && work.queue->route == &slow && !work.queue->next, "and no others");
-	cairn_work_withdraw(&work, &slow);
+	ok(enqueue(come_again, 0) && reaches(&later, 2) && reaches(&finished, 6), "a call may put itself off");
+	ok(enqueue(come_again, INT64_MAX) && enqueue(hold, INT64_MAX) && enqueue(come_again, INT64_MAX), "some that are due much later");
+	cairn_work_withdraw(&work, come_again);
+	is_int(atomic_load(&finished), 8, "those for one handler are withdrawn");
+	ok(work.queue && work.queue->handle == hold && !work.queue->next, "and no others");
+	cairn_work_withdraw(&work, hold);
 	struct cairn_call *late = cairn_call_new(&work, CAIRN_CALL_REMOTE), *background = cairn_call_new(&work, CAIRN_CALL_REMOTE);
-	late->route = background->route = &diagnosis;
+	late->handle = background->handle = hold_and_come_again;
 	late->finish = background->finish = finish;
 	atomic_store(&go_on, false);
 	ok(cairn_call_enqueue(&work, background) && reaches(&started, 4), "a call that will put itself off, after the stop");

@@ -2,10 +2,10 @@
  *
  * The dump folder is `dumps` of the configuration, else the folder of jemalloc's prof_prefix. folder.h writes all of them.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_HOST_DUMP_WRITER_H
-#define CAIRN_AGENT_HOST_DUMP_WRITER_H
+#ifndef CAIRN_AGENT_WORK_DUMP_WRITER_H
+#define CAIRN_AGENT_WORK_DUMP_WRITER_H
 
-#include "agent/host/agent.h"
+#include "agent/work/agent.h"
 #include "dump/folder.h"
 
 /* Gives FOLDER these LIMITS: for all dumps there if it is Cairn's own (cairn_config_limits_all), else for those of this process. */

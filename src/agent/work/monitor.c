@@ -1,11 +1,11 @@
 /* monitor.c - checks memory, requests dumps, and thins the folder.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/monitor.h"
+#include "agent/work/monitor.h"
 
-#include "agent/engine.h"
-#include "agent/host/dump_writer.h"
-#include "agent/route/route.h"
+#include "agent/engine/profiler.h"
+#include "agent/jemalloc/profiler.h"
 #include "agent/sampler/sampler.h"
+#include "agent/work/dump_writer.h"
 #include "base/time.h"
 #include "process/clock.h"
 
@@ -66,13 +66,13 @@ void cairn_monitor_close(struct cairn_agent *agent)
 }
 
 /* Queues work that no client waits for. */
-static bool enqueue(struct cairn_agent *agent, const struct cairn_route *route, int64_t due_ns, void (*finish)(struct cairn_call *call))
+static bool enqueue(struct cairn_agent *agent, cairn_call_handle *handle, int64_t due_ns, void (*finish)(struct cairn_call *call))
 {
 	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
 	if (!call)
 		return false;
 	call->agent = agent;
-	call->route = route;
+	call->handle = handle;
 	call->finish = finish;
 	call->arrived_ns = cairn_clock_ns();
 	call->due_ns = due_ns;
@@ -121,13 +121,12 @@ static void finish_dump(struct cairn_call *call)
 
 static void start_dump(struct cairn_agent *agent, enum cairn_trigger_reason reason)
 {
-	static const struct cairn_route dump = {.handle = write_dump};
 	struct cairn_monitor *monitor = &agent->monitor;
 	monitor->reason = reason;
 	monitor->due = monitor->reading;
 	cairn_trigger_explain(&monitor->trigger, &monitor->rules, &monitor->reading, reason, monitor->explained, sizeof monitor->explained);
 	atomic_store(&monitor->state, CAIRN_MONITOR_DUMPING);
-	if (!enqueue(agent, &dump, CAIRN_URGENT, finish_dump)) {
+	if (!enqueue(agent, write_dump, CAIRN_URGENT, finish_dump)) {
 		atomic_fetch_add(&monitor->failed, 1);
 		atomic_store(&monitor->state, CAIRN_MONITOR_FAILED);
 	}
@@ -174,12 +173,11 @@ static void finish_tidy(struct cairn_call *call)
 
 static void look_at_folder(struct cairn_agent *agent, int64_t now)
 {
-	static const struct cairn_route thin = {.handle = tidy};
 	struct cairn_monitor *monitor = &agent->monitor;
 	if (now < monitor->tidy_ns || atomic_exchange(&monitor->tidying, true))
 		return;
 	monitor->tidy_ns = now + (atomic_load(&monitor->busy) ? tidy_busy_ns : tidy_every_ns);
-	if (!enqueue(agent, &thin, 0, finish_tidy))
+	if (!enqueue(agent, tidy, 0, finish_tidy))
 		atomic_store(&monitor->tidying, false);
 }
 
@@ -212,17 +210,16 @@ static void finish_high_dump(struct cairn_call *call)
 
 static void look_for_high(struct cairn_agent *agent)
 {
-	static const struct cairn_route dump = {.handle = write_high_dump};
 	enum { step_least = 1 << 20, step_part = 16 };
 	struct cairn_monitor *monitor = &agent->monitor;
-	uint64_t highest = cairn_sampler_highest();
+	uint64_t highest = cairn_profiler_engine(&agent->profiler)->highest();
 	if (highest < monitor->dumped_high) /* a reset: highs are those since then */
 		monitor->dumped_high = 0;
 	uint64_t step = monitor->dumped_high / step_part;
 	if (highest < monitor->dumped_high + (step > step_least ? step : step_least) || atomic_exchange(&monitor->high_dumping, true))
 		return;
 	monitor->dumped_high = highest;
-	if (!enqueue(agent, &dump, 0, finish_high_dump))
+	if (!enqueue(agent, write_high_dump, 0, finish_high_dump))
 		atomic_store(&monitor->high_dumping, false);
 }
 

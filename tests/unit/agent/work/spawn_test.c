@@ -1,6 +1,6 @@
 /* spawn_test.c - running a command without the host noticing: output, failure, limits, descriptors, signals.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/spawn.h"
+#include "agent/work/spawn.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "tap.h"
