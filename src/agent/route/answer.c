@@ -2,15 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
 
-#include "agent/host/spawn.h"
-#include "agent/jemalloc/scratch.h"
-#include "agent/jemalloc/snapshot_trailer.h"
+#include "agent/engine/scratch.h"
+#include "agent/engine/snapshot_trailer.h"
+#include "agent/jemalloc/profiler.h"
 #include "agent/sampler/sampler.h"
+#include "agent/work/spawn.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
 #include "dump/engine_kind.h"
 #include "process/facts.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -31,7 +33,7 @@ enum cairn_profiler_state cairn_answer_state(struct cairn_call *call, struct cai
 {
 	struct cairn_profiler *profiler = &call->agent->profiler;
 	if (!cairn_profiler_is_jemalloc(profiler) && call->agent->config.engine != CAIRN_ENGINE_CAIRN &&
-	    cairn_sampler_warn(profiler, cause->text, sizeof cause->text))
+	    cairn_profiler_engine(profiler)->warn(profiler, cause->text, sizeof cause->text))
 		return profiler->jemalloc.mallctl ? cairn_engine_jemalloc.state(profiler) : CAIRN_PROFILER_NOT_ENABLED;
 	cairn_profiler_explain(profiler, cause->text, sizeof cause->text);
 	return cairn_profiler_state(profiler);
@@ -164,10 +166,11 @@ int cairn_answer_render_upload(struct cairn_call *call, const char *const *argum
 			       struct cairn_error *error)
 {
 	struct handed handed, modules;
+	char path[CAIRN_PROC_PATH];
 	struct cairn_buffer list = cairn_pages(64 << 20);
-	cairn_facts_read("/proc/thread-self/maps", &list);
+	cairn_facts_read(cairn_proc_path(path, 0, "maps"), &list);
 	cairn_snapshot_trailer_begin(&list);
-	cairn_snapshot_trailer_end(&list);
+	cairn_snapshot_trailer_end(&list, cairn_profiler_engine(&call->agent->profiler));
 	int status = 500;
 	if (list.failed)
 		cairn_fail(error, "no memory for the list of modules");

@@ -3,8 +3,8 @@
 #ifndef CAIRN_AGENT_ROUTE_ANSWER_H
 #define CAIRN_AGENT_ROUTE_ANSWER_H
 
-#include "agent/host/agent.h"
 #include "agent/route/route.h"
+#include "agent/work/agent.h"
 #include "base/json.h"
 
 /* `{"error": TEXT}`, with a second key `cause` if CAUSE is not empty. */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
+#include "process/proc.h"
 
 #include <stdio.h>
 
@@ -45,7 +46,9 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	int64_t now = cairn_clock_ns();
 	if (!call->held) {
 		bool busy;
-		call->held = cairn_cpu_start((unsigned)request->frequency, &busy, error);
+		bool inside = !call->agent->beside || cairn_fail(error, "CPU profiles are taken by an agent inside the process, which this one "
+									"cannot have: 'perf record -p %d' takes one", cairn_proc_own());
+		call->held = inside ? cairn_cpu_start((unsigned)request->frequency, &busy, error) : NULL;
 		if (!call->held)
 			return busy ? BUSY : FAILED;
 		call->release = free_run;

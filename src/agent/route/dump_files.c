@@ -1,7 +1,7 @@
 /* dump_files.c - the dump folder over HTTP: lists dumps, sends one, and thins the folder.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
+#include "agent/work/dump_writer.h"
 #include "base/text.h"
 #include "base/time.h"
 

@@ -5,12 +5,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/forward.h"
 
-#include "agent/host/agent.h"
 #include "agent/route/answer.h"
+#include "agent/work/agent.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
+#include "process/proc.h"
 #include "process/tree.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static int process_of(const struct cairn_request *request)
 bool cairn_forward_is_meant(const struct cairn_request *request)
 {
 	int pid = process_of(request);
-	return pid != 0 && pid != getpid();
+	return pid != 0 && pid != cairn_proc_own();
 }
 
 /* Connects to the socket of process PID in FOLDER; -1 unless that very process answers there. */
@@ -297,8 +298,8 @@ static void forward(struct cairn_call *call)
 {
 	int pid = process_of(call->request), descriptor = (int)(intptr_t)call->held - 1;
 	bool is_first = !call->held, good = true;
-	if (is_first && (pid <= 0 || !cairn_tree_has(getpid(), pid))) {
-		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
+	if (is_first && (pid <= 0 || !cairn_tree_has(cairn_proc_own(), pid))) {
+		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", cairn_proc_own());
 		return;
 	}
 	if (is_first) {

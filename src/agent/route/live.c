@@ -3,9 +3,9 @@
  * Two requests at most are passed on at a time. What that process asks in turn comes by the local socket, which has a worker of its own.
  * Its stream of events would occupy a worker for as long as a page is open, so the page asks again every two seconds instead.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/agent.h"
 #include "agent/route/answer.h"
 #include "agent/route/forward.h"
+#include "agent/work/agent.h"
 #include "base/descriptor.h"
 
 enum { passing_most = 2 };
@@ -28,11 +28,9 @@ static void answer_once(struct cairn_call *call)
 static void answer_problem(struct cairn_call *call, int status, const char *why)
 {
 	cairn_response_start(call->response, status, CAIRN_JSON);
-	struct cairn_json json = cairn_json(&call->response->body);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_integer(&json, "version", 1);
+	struct cairn_json json = cairn_json_answer(&call->response->body);
 	cairn_json_text(&json, "error", cairn_bytes_of(why));
-	cairn_json_close(&json, '}');
+	cairn_json_end(&json);
 }
 
 static void pass_on(struct cairn_call *call, bool is_page)

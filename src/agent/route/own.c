@@ -1,10 +1,11 @@
 /* own.c - Cairn's own routes, which the cairn command uses, and the index page.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/attach.h"
-#include "agent/host/dump_writer.h"
-#include "agent/jemalloc/snapshot_trailer.h"
+#include "agent/engine/snapshot_trailer.h"
 #include "agent/route/answer.h"
 #include "agent/route/status.h"
+#include "agent/sampler/inside_blocks.h"
+#include "agent/sampler/sampler.h"
+#include "agent/work/dump_writer.h"
 #include "base/text.h"
 #include "base/xml.h"
 
@@ -56,10 +57,29 @@ void cairn_control_deactivate(struct cairn_call *call)
 
 void cairn_control_detach(struct cairn_call *call)
 {
-	if (!cairn_attach_end())
-		cairn_answer_error(call, 500, "no thread can be started in the process", NULL);
+	struct cairn_error error = {{0}};
+	if (!call->agent->end(&error))
+		cairn_answer_error(call, 500, error.text, NULL);
 	else
 		cairn_response_text(call->response, 200, CAIRN_JSON, "{\"detached\":true}");
+}
+
+/* With a block in the body, maps that; without, its state has changed. */
+void cairn_control_inside(struct cairn_call *call)
+{
+	struct cairn_error error;
+	char text[32] = "";
+	uint64_t address = 0;
+	cairn_query_get(call->request->query, "address", text, sizeof text);
+	struct cairn_bytes number = cairn_bytes_of(text);
+	if (call->request->body.length == 0 && !cairn_sampler_renew())
+		cairn_answer_error(call, 503, "a thread of the process is loading a library", NULL);
+	else if (call->request->body.length > 0 && (!cairn_text_decimal(&number, &address) || number.length > 0))
+		cairn_answer_error(call, 400, "address is a number", NULL);
+	else if (call->request->body.length > 0 && !cairn_inside_take(address, call->request->body, &error))
+		cairn_answer_error(call, 409, error.text, NULL);
+	else
+		cairn_response_text(call->response, 200, CAIRN_JSON, "{\"done\":true}");
 }
 
 void cairn_control_reset(struct cairn_call *call)
@@ -119,11 +139,10 @@ void cairn_control_dump(struct cairn_call *call)
 		return;
 	}
 	cairn_response_start(call->response, 200, CAIRN_JSON);
-	struct cairn_json json = cairn_json(&call->response->body);
-	cairn_json_open(&json, NULL, '{');
+	struct cairn_json json = cairn_json_answer(&call->response->body);
 	cairn_json_text(&json, "path", cairn_bytes_of(path));
 	cairn_json_integer(&json, "bytes", (int64_t)size);
-	cairn_json_close(&json, '}');
+	cairn_json_end(&json);
 }
 
 void cairn_control_memory(struct cairn_call *call)

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "process/clock.h"
 #include "process/facts.h"
+#include "process/proc.h"
 #include "protocol/empty_profile.h"
 
 #include <stdio.h>
@@ -48,8 +49,9 @@ void cairn_pprof_cmdline(struct cairn_call *call)
 {
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
 	struct cairn_buffer *body = &call->response->body;
-	if (!cairn_facts_read("/proc/thread-self/cmdline", body))
-		cairn_response_text(call->response, 500, CAIRN_TEXT, "/proc/thread-self/cmdline cannot be read\n");
+	char path[CAIRN_PROC_PATH];
+	if (!cairn_facts_read(cairn_proc_path(path, 0, "cmdline"), body))
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s cannot be read\n", path);
 	/* A program that writes its state to its command line leaves zeroes after it. */
 	while (body->length > 0 && body->data[body->length - 1] == 0)
 		body->length--;

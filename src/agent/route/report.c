@@ -5,6 +5,7 @@
  * are checked here: nothing else of a request reaches a command line.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
+#include "dump/shown.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -58,14 +59,14 @@ static bool take_flag(struct cairn_call *call, struct asked *asked, const char *
 /* Reads the query. Returns the name of the first option that is wrong; NULL if all are right. */
 static const char *read_query(struct cairn_call *call, const struct view *view, struct asked *asked)
 {
-	static const char *const values[] = {"older", "younger", "mappings"}, *const flags[] = {"peak", "slack", "fragmentation"};
-	static_assert(sizeof values / sizeof *values + sizeof flags / sizeof *flags < options_most, "there is room for all");
+	static const char *const values[] = {"older", "younger", "mappings"};
+	static_assert(sizeof values / sizeof *values + CAIRN_SHOWN_COUNT - 2 < options_most, "there is room for all");
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 		if (!take_value(call, asked, values[i]))
 			return values[i];
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-		if (!take_flag(call, asked, flags[i]))
-			return flags[i];
+	for (size_t i = CAIRN_SHOWN_LIVE + 1; i < CAIRN_SHOWN_COUNT; i++)
+		if (i != CAIRN_SHOWN_MAPPED && !take_flag(call, asked, cairn_shown_views[i].option))
+			return cairn_shown_views[i].option;
 	return asked->count && !view->takes_options ? asked->options[0] : NULL;
 }
 

@@ -3,8 +3,8 @@
  * The path in `analyze` is the path of a dump in base64url. Only its last part counts, and only the dump folder is searched: RisingWave
  * passes any path of the machine to a script.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
+#include "agent/work/dump_writer.h"
 #include "base/base64.h"
 #include "base/descriptor.h"
 #include "base/pages.h"

@@ -6,7 +6,7 @@
 #ifndef CAIRN_AGENT_ROUTE_ROUTE_H
 #define CAIRN_AGENT_ROUTE_ROUTE_H
 
-#include "agent/host/call.h"
+#include "agent/work/call.h"
 
 enum cairn_route_flags {
 	CAIRN_ROUTE_WORK = 1,    /* takes time: answered by a worker */
@@ -34,12 +34,6 @@ bool cairn_route_match(const char *pattern, struct cairn_bytes path, struct cair
 /* The row for METHOD and PATH, or NULL after filling in the refusal: 404, or 405 with Allow. */
 const struct cairn_route *cairn_route_find(struct cairn_bytes method, struct cairn_bytes path, struct cairn_bytes *rest,
 					   struct cairn_response *response);
-
-#define CAIRN_TEXT "text/plain; charset=utf-8"
-#define CAIRN_JSON "application/json"
-#define CAIRN_HTML "text/html; charset=utf-8"
-#define CAIRN_OCTETS "application/octet-stream"
-#define CAIRN_SVG "image/svg+xml"
 
 /* The handlers, by the file they are in. */
 void cairn_greptime_dump(struct cairn_call *call);
@@ -101,6 +95,8 @@ void cairn_control_gdump(struct cairn_call *call);
 void cairn_control_snapshot(struct cairn_call *call);
 void cairn_control_dump(struct cairn_call *call);
 void cairn_control_memory(struct cairn_call *call);
+void cairn_control_remedy(struct cairn_call *call);
+void cairn_control_inside(struct cairn_call *call);
 void cairn_dumps_list(struct cairn_call *call);
 void cairn_dumps_fetch(struct cairn_call *call);
 void cairn_dumps_remove(struct cairn_call *call);

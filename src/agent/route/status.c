@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/status.h"
 
-#include "agent/host/dump_writer.h"
+#include "agent/work/dump_writer.h"
 #include "base/descriptor.h"
 #include "dump/engine_kind.h"
 
@@ -29,8 +29,8 @@ static void gather_sampler(struct cairn_status *status, struct cairn_profiler *p
 	status->uses_sampler = !cairn_profiler_is_jemalloc(profiler);
 	if (!status->uses_sampler)
 		return;
-	cairn_sampler_get_status(sampler);
-	cairn_sampler_warn(profiler, status->engine_warning, sizeof status->engine_warning);
+	cairn_profiler_engine(profiler)->get_status(sampler);
+	cairn_profiler_engine(profiler)->warn(profiler, status->engine_warning, sizeof status->engine_warning);
 	status->has_ledger = sampler->open;
 	if (!sampler->open)
 		return;
@@ -48,6 +48,7 @@ static void gather_sampler(struct cairn_status *status, struct cairn_profiler *p
 	status->ledger_thinned = header->thinned;
 	status->ledger_doublings = header->doublings;
 	status->ledger_stacks_lost = header->stacks_lost;
+	status->ledger_stacks_recycled = header->stacks_recycled;
 	status->ledger_threads_lost = header->threads_lost;
 	status->ledger_live_bytes = header->allocated_bytes > header->freed_bytes ? header->allocated_bytes - header->freed_bytes : 0;
 	status->ledger_highest_bytes = header->highest_bytes;

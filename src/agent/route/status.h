@@ -8,8 +8,8 @@
 #define CAIRN_AGENT_ROUTE_STATUS_H
 
 #include "agent/cpu/cpu.h"
-#include "agent/host/agent.h"
 #include "agent/sampler/sampler.h"
+#include "agent/work/agent.h"
 #include "process/context.h"
 #include "process/facts.h"
 
@@ -31,8 +31,8 @@ struct cairn_status {
 	struct cairn_sampler_status sampler; /* of Cairn's own */
 	bool uses_sampler, has_ledger;
 	uint64_t ledger_live, ledger_slots, ledger_stacks, ledger_stack_slots, ledger_taken, ledger_freed, ledger_replaced, ledger_dropped;
-	uint64_t ledger_dropped_bytes, ledger_thinned, ledger_doublings, ledger_stacks_lost, ledger_threads_lost, ledger_live_bytes,
-		ledger_highest_bytes;
+	uint64_t ledger_dropped_bytes, ledger_thinned, ledger_doublings, ledger_stacks_lost, ledger_stacks_recycled, ledger_threads_lost,
+		ledger_live_bytes, ledger_highest_bytes;
 	uint64_t first_period;
 	/* The allocator. */
 	bool has_jemalloc;

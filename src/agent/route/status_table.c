@@ -9,6 +9,7 @@
 #include "base/date.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -79,7 +80,7 @@ static double stack_ends(const struct cairn_status *status, int member)
 }
 
 static const struct family by_rule = {CAIRN_TRIGGER_NONE + 1, CAIRN_TRIGGER_REASONS, rule_word, rule_dumps, "rule"};
-static const struct family by_state = {CAIRN_PROFILER_NO_JEMALLOC, CAIRN_PROFILER_ACTIVE + 1, state_word, is_state, "state"};
+static const struct family by_state = {CAIRN_PROFILER_UNAVAILABLE, CAIRN_PROFILER_ACTIVE + 1, state_word, is_state, "state"};
 static const struct family by_end = {0, CAIRN_UNWIND_ENDS, end_word, stack_ends, "end"};
 /* In JSON those that ended well are `stacks` less all others. */
 static const struct family by_bad_end = {CAIRN_UNWIND_TRUNCATED, CAIRN_UNWIND_ENDS, end_word, stack_ends, NULL};
@@ -133,6 +134,7 @@ static const struct fact facts[] = {
 	{TEXT, AT(engine), "engine.name", "engine"},
 	{CHARS, AT(engine_warning), "engine.warning", "engine warning"},
 	{TEXT, AT(sampler.allocator), "engine.allocator", "allocator", .condition = WITH_SAMPLER},
+	{CHARS, AT(sampler.inside), "engine.inside", "allocators inside", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.objects), "engine.objects", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.slots), "engine.relocations", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.pending), "engine.pending", .condition = WITH_SAMPLER},
@@ -162,6 +164,7 @@ static const struct fact facts[] = {
 	{SIZE, AT(ledger_thinned), "ledger.thinned", .condition = WITH_LEDGER},
 	{SIZE, AT(ledger_stacks_lost), "ledger.stacks_lost", "stacks lost", "cairn_ledger_stacks_lost_total", COUNTER,
 	 "Samples whose stack the ledger had no room for.", WITH_LEDGER},
+	{SIZE, AT(ledger_stacks_recycled), "ledger.stacks_recycled", .condition = WITH_LEDGER},
 	{SIZE, AT(ledger_threads_lost), "ledger.threads_lost", .condition = WITH_LEDGER},
 	{TEXT, AT(jemalloc_version), "jemalloc.version", "jemalloc"},
 	{TEXT, AT(jemalloc_prefix), "jemalloc.prefix", "prefix"},
@@ -385,9 +388,8 @@ static void enter(struct cairn_json *json, char *open, size_t size, const char *
 
 void cairn_status_json(const struct cairn_status *status, struct cairn_buffer *out)
 {
-	struct cairn_json json = cairn_json(out);
+	struct cairn_json json = cairn_json_answer(out);
 	char open[64] = "";
-	cairn_json_open(&json, NULL, '{');
 	for (size_t i = 0; i < fact_count; i++) {
 		const struct fact *fact = &facts[i];
 		if (!fact->path || !holds(status, fact->condition))
@@ -402,7 +404,7 @@ void cairn_status_json(const struct cairn_status *status, struct cairn_buffer *o
 		write_value(status, fact, &json, point ? point + 1 : fact->path);
 	}
 	enter(&json, open, sizeof open, "", 0);
-	cairn_json_close(&json, '}');
+	cairn_json_end(&json);
 }
 
 /* As 2026-11-15T04:10:02Z. */
@@ -422,9 +424,10 @@ void cairn_status_text(const struct cairn_status *status, struct cairn_buffer *o
 		    (fact->kind == TIME && !time_of(status, fact)))
 			continue;
 		cairn_buffer_format(out, "%s: ", fact->label);
-		if (is_text)
-			cairn_buffer_format(out, "%s\n", text_of(status, fact));
-		else if (fact->kind == TIME)
+		if (is_text) { /* a name may have line ends, and what follows one would pass for another fact */
+			cairn_utf8_show(out, cairn_bytes_of(text_of(status, fact)));
+			cairn_buffer_byte(out, '\n');
+		} else if (fact->kind == TIME)
 			add_time(out, time_of(status, fact));
 		else if (fact->kind == BOOL)
 			cairn_buffer_text(out, number_of(status, fact) != 0 ? "on\n" : "off\n");

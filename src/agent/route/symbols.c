@@ -6,6 +6,7 @@
 #include "base/pages.h"
 #include "base/text.h"
 #include "process/facts.h"
+#include "process/proc.h"
 
 enum { input_maximum = 64 << 20 };
 
@@ -39,8 +40,9 @@ size_t cairn_symbols_parse(struct cairn_bytes body, size_t maximum, struct cairn
 
 void cairn_symbols_answer(struct cairn_call *call, size_t maximum)
 {
+	char path[CAIRN_PROC_PATH];
 	struct cairn_buffer input = cairn_pages(input_maximum);
-	cairn_facts_read("/proc/thread-self/maps", &input);
+	cairn_facts_read(cairn_proc_path(path, 0, "maps"), &input);
 	size_t count = cairn_symbols_parse(call->request->body, maximum, &input);
 	struct cairn_error error = {0};
 	if (count == 0 || count == SIZE_MAX) {

@@ -3,7 +3,7 @@
 #ifndef CAIRN_AGENT_ROUTE_SYMBOLS_H
 #define CAIRN_AGENT_ROUTE_SYMBOLS_H
 
-#include "agent/host/call.h"
+#include "agent/work/call.h"
 
 enum { CAIRN_SYMBOLS_USERVER = 32768, CAIRN_SYMBOLS_ANY = 1 << 20 };
 

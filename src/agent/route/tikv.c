@@ -3,8 +3,8 @@
  * With an interval, its dumps are `000001.heap` and so on in the dump folder, written by a call that puts itself back into the queue
  * until it is stopped. heap_deactivate removes those that this process wrote.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
+#include "agent/work/dump_writer.h"
 #include "base/date.h"
 #include "base/descriptor.h"
 #include "base/text.h"
@@ -42,8 +42,6 @@ static void write_regularly(struct cairn_call *call)
 	call->due_ns = cairn_clock_ns() + seconds * CAIRN_SECOND_NS;
 }
 
-static const struct cairn_route regular = {.handle = write_regularly};
-
 static void finish_regular(struct cairn_call *call)
 {
 	cairn_call_free(&call->agent->work, call);
@@ -54,7 +52,7 @@ static unsigned stop_regular(struct cairn_agent *agent)
 {
 	unsigned seconds = atomic_exchange(&agent->tikv_interval, 0);
 	atomic_fetch_add(&agent->tikv_round, 1);
-	cairn_work_withdraw(&agent->work, &regular);
+	cairn_work_withdraw(&agent->work, write_regularly);
 	return seconds;
 }
 
@@ -68,7 +66,7 @@ static bool start_regular(struct cairn_agent *agent, unsigned seconds)
 	if (!call)
 		return false;
 	call->agent = agent;
-	call->route = &regular;
+	call->handle = write_regularly;
 	call->finish = finish_regular;
 	call->owner = (void *)(uintptr_t)atomic_load(&agent->tikv_round);
 	call->due_ns = cairn_clock_ns() + seconds * CAIRN_SECOND_NS;

@@ -1,9 +1,9 @@
 /* userver.c - userver's commands under /service/jemalloc, with the status codes and texts of newer versions and the real cause; with
  * compat:old every command answers 200, as older versions do.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
 #include "agent/route/symbols.h"
+#include "agent/work/dump_writer.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/forward.h"
 
-#include "agent/host/agent.h"
+#include "agent/work/agent.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "tap.h"
@@ -54,7 +54,7 @@ static void look_until_done(struct cairn_call *call)
 	do {
 		poll(NULL, 0, call->due_ns ? 10 : 0);
 		call->due_ns = 0;
-		call->route->handle(call);
+		call->handle(call);
 	} while (call->due_ns);
 }
 
@@ -64,7 +64,7 @@ static void forward(const char *method, const char *target, struct cairn_bytes b
 	cairn_request_target(&request, cairn_bytes_of(target));
 	*response = (struct cairn_response){.body = cairn_pages(1 << 20)};
 	ok(cairn_forward_is_meant(&request), "%s %s is for another", method, target);
-	struct cairn_call call = {.agent = &cairn_agent, .route = &cairn_forward_route, .request = &request, .response = response};
+	struct cairn_call call = {.agent = &cairn_agent, .handle = cairn_forward_route.handle, .request = &request, .response = response};
 	look_until_done(&call);
 }
 
@@ -122,11 +122,11 @@ static void test_late(void)
 		snprintf(target, sizeof target, "/?seconds=3600&pid=%d", pid);
 		struct cairn_request request = {.method = cairn_bytes_of("GET")};
 		struct cairn_response response = {.body = cairn_pages(1 << 20)};
-		struct cairn_call call = {.agent = &cairn_agent, .route = &cairn_forward_route, .request = &request, .response = &response};
+		struct cairn_call call = {.agent = &cairn_agent, .handle = cairn_forward_route.handle, .request = &request, .response = &response};
 		cairn_request_target(&request, cairn_bytes_of(target));
 		for (int i = 0; i < 3; i++) {
 			call.due_ns = 0;
-			call.route->handle(&call);
+			call.handle(&call);
 			ok(call.due_ns > 0 && call.held, "an answer that is not there yet is looked for later");
 		}
 		kill(pid, SIGCONT);

@@ -1,11 +1,11 @@
 /* route_test.c - the table of routes: every row can be reached, and refusals are the contract's.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/admission.h"
-#include "agent/host/agent.h"
 #include "agent/route/route.h"
 #include "agent/route/symbols.h"
+#include "agent/work/agent.h"
 #include "base/pages.h"
-#include "protocol/listen.h"
+#include "http/tcp.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -167,14 +167,14 @@ static void test_listen(void)
 {
 	char host[64];
 	unsigned port;
-	ok(cairn_listen_parse("127.0.0.1:4000", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 4000,
+	ok(cairn_tcp_parse("127.0.0.1:4000", host, sizeof host, false, &port) && strcmp(host, "127.0.0.1") == 0 && port == 4000,
 	   "address and port");
-	ok(cairn_listen_parse(":80", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0, "a port alone is loopback");
-	ok(cairn_listen_parse("80", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0, "with or without its colon");
-	ok(cairn_listen_parse("[::1]:80", host, sizeof host, &port) && strcmp(host, "::1") == 0, "IPv6 in brackets");
-	ok(!cairn_listen_parse("::1:80", host, sizeof host, &port), "and not without");
-	ok(!cairn_listen_parse("h:0", host, sizeof host, &port) && !cairn_listen_parse("h:65536", host, sizeof host, &port) &&
-	   !cairn_listen_parse("h:", host, sizeof host, &port) && !cairn_listen_parse("", host, sizeof host, &port), "wrong ports");
+	ok(cairn_tcp_parse(":80", host, sizeof host, false, &port) && strcmp(host, "127.0.0.1") == 0, "a port alone is loopback");
+	ok(cairn_tcp_parse("80", host, sizeof host, false, &port) && strcmp(host, "127.0.0.1") == 0, "with or without its colon");
+	ok(cairn_tcp_parse("[::1]:80", host, sizeof host, false, &port) && strcmp(host, "::1") == 0, "IPv6 in brackets");
+	ok(!cairn_tcp_parse("::1:80", host, sizeof host, false, &port), "and not without");
+	ok(!cairn_tcp_parse("h:0", host, sizeof host, false, &port) && !cairn_tcp_parse("h:65536", host, sizeof host, false, &port) &&
+	   !cairn_tcp_parse("h:", host, sizeof host, false, &port) && !cairn_tcp_parse("", host, sizeof host, false, &port), "wrong ports");
 }
 
 static void test_symbols(void)
