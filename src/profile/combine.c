@@ -266,10 +266,10 @@ static void take_facts(struct cairn_combine *combine, const struct cairn_profile
 	sum->period = part->period;
 	sum->unsampling = part->unsampling;
 	sum->mixed_periods = part->mixed_periods;
-	sum->time_ns = part->time_ns;
-	sum->duration_ns = part->duration_ns;
-	sum->process = string(combine, part, to, part->process);
-	sum->process_id = part->process_id;
+	sum->facts.time_ns = part->facts.time_ns;
+	sum->facts.duration_ns = part->facts.duration_ns;
+	sum->facts.process = string(combine, part, to, part->facts.process);
+	sum->facts.process_id = part->facts.process_id;
 	sum->value_count = part->value_count;
 	sum->default_value = part->default_value;
 	sum->period_type.type = string(combine, part, to, part->period_type.type);
@@ -343,6 +343,7 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 		.labels = cairn_array_none(part->label_set_count),
 	};
 	bool first = sum->value_count == 0;
+	sum->facts.foreign |= part->facts.foreign;
 	if (first)
 		take_facts(combine, part, &to);
 	uint32_t columns[CAIRN_VALUES_MAX];

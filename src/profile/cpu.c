@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/text.h"
+#include "profile/bound.h"
 #include "profile/maps.h"
 #include "profile/origin.h"
 
@@ -161,8 +162,8 @@ static void label_threads(struct cairn_profile *profile, const struct cairn_trai
 		const char *space = value.length ? memchr(value.data, ' ', value.length) : NULL;
 		struct cairn_bytes id = {value.data, space ? (size_t)(space - value.data) : value.length};
 		struct cairn_label labels[2] = {
-			{.key = id_key, .text = cairn_strings_add(&profile->strings, id)},
-			{.key = thread_key, .text = cairn_strings_add(&profile->strings, cairn_bytes_skip(value, id.length + 1))},
+			{.key = id_key, .text = cairn_strings_add(&profile->strings, cairn_bound_label(id))},
+			{.key = thread_key, .text = cairn_strings_add(&profile->strings, cairn_bound_label(cairn_bytes_skip(value, id.length + 1)))},
 		};
 		uint32_t set = cairn_profile_add_labels(profile, labels, 2);
 		for (; records > 0 && sample < profile->sample_count; records--)
@@ -193,11 +194,16 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 			reader->profile,
 			"%s: %llu samples were lost in threads whose stack, or alternate signal stack, has no room to take them on",
 			reader->name, (unsigned long long)cramped);
-	uint64_t small = cairn_trailer_number(trailer, "cpu.small");
+	uint64_t small = cairn_trailer_number(trailer, "cpu.small"), foreign = cairn_trailer_number(trailer, "cpu.foreign");
 	if (small)
 		cairn_profile_warn(reader->profile,
 				   "%s: %llu threads were no longer sampled once their stacks had proved too small for signals",
 				   reader->name, (unsigned long long)small);
+	if (foreign)
+		cairn_profile_warn(reader->profile,
+				   "%s: %llu threads were not sampled, because the service made them by clone, without libc's thread-local "
+				   "memory",
+				   reader->name, (unsigned long long)foreign);
 	if (cairn_trailer_number(trailer, "cpu.overtaken"))
 		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself",
 				   reader->name);

@@ -66,7 +66,7 @@ void cairn_filter_thread(struct cairn_profile *profile, const char *thread)
 	if (any && profile->allocated == CAIRN_ALLOCATED_BY_PATH)
 		drop_paths_only(profile, totals);
 	/* These are of all threads. */
-	profile->allocated_bytes = profile->before_bytes = profile->anonymous_bytes = profile->swap_bytes = 0;
+	profile->facts.allocated_bytes = profile->facts.before_bytes = profile->facts.anonymous_bytes = profile->facts.swap_bytes = 0;
 	free(set_matches);
 	free(keep);
 }

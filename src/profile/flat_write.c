@@ -188,7 +188,7 @@ static void write_names(const struct writer *writer, const char *program)
 {
 	const struct cairn_profile *profile = writer->profile;
 	if (!program)
-		program = profile->process ? cairn_profile_string(profile, profile->process) : "unknown";
+		program = profile->facts.process ? cairn_profile_string(profile, profile->facts.process) : "unknown";
 	cairn_buffer_format(writer->out, "--- symbol\nbinary=%s\n", program);
 	write_symbols(writer);
 	cairn_buffer_text(writer->out, "---\n");

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "dump/counts.h"
+#include "profile/bound.h"
 #include "profile/filter.h"
 #include "profile/kind.h"
 #include "profile/maps.h"
@@ -87,7 +88,7 @@ static void read_header_counts(struct parser *in, const struct cairn_counts *cou
 		return;
 	}
 	struct cairn_profile *profile = in->profile;
-	uint32_t name = cairn_strings_add(&profile->strings, counts->name), *known = cairn_map_at(&in->names, counts->thread);
+	uint32_t name = cairn_strings_add(&profile->strings, cairn_bound_label(counts->name)), *known = cairn_map_at(&in->names, counts->thread);
 	if (name && *known == CAIRN_NONE)
 		*known = name;
 	cairn_array_room(profile->threads, profile->thread_count, profile->thread_capacity);
@@ -333,7 +334,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_profile *profile = reader->profile;
 	struct cairn_read_options *options = &reader->options;
 	struct parser in = {.reader = reader, .profile = profile, .pieces = cairn_pieces(text.length)};
-	if (options->at_peak || options->mapped_kinds)
+	if (cairn_shown_views[options->shown].by_path)
 		options->split_threads = options->split_ages = options->split_sizes = false;
 	profile->format = "jemalloc heap_v2";
 	profile->size_classes = true;

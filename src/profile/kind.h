@@ -38,7 +38,7 @@ static inline bool cairn_value_is_allocated(enum cairn_value_kind kind)
 /* Whether the values are all that is live, not the highest point, slack, fragmentation or mappings instead. */
 static inline bool cairn_profile_is_live(const struct cairn_profile *profile)
 {
-	return !profile->at_peak && !profile->as_slack && !profile->as_fragmentation && !profile->as_mapped;
+	return profile->shown == CAIRN_SHOWN_LIVE;
 }
 
 #endif

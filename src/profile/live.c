@@ -7,17 +7,18 @@
 
 #include <assert.h>
 
-struct cairn_bytes cairn_live_section(struct cairn_bytes text)
+bool cairn_live_section(struct cairn_bytes text, struct cairn_bytes *section)
 {
 	static const char first[] = "\n" CAIRN_LEDGER_SECTION, trailer[] = "\n# cairn trailer ";
 	const char *start = text.length ? memmem(text.data, text.length, first, sizeof first - 1) : NULL;
 	if (!start)
-		return (struct cairn_bytes){"", 0};
-	struct cairn_bytes section = cairn_bytes_skip(text, (size_t)(start - text.data) + sizeof first - 1);
-	const char *end = section.length ? memmem(section.data, section.length, trailer, sizeof trailer - 1) : NULL;
+		return false;
+	*section = cairn_bytes_skip(text, (size_t)(start - text.data) + sizeof first - 1);
+	/* Of a dump without samples, the trailer begins right here. */
+	const char *end = memmem(section->data - 1, section->length + 1, trailer, sizeof trailer - 1);
 	if (end)
-		section.length = (size_t)(end - section.data) + 1;
-	return section;
+		section->length = (size_t)(end + 1 - section->data);
+	return true;
 }
 
 /* Reads COUNT numbers separated by spaces. */
@@ -93,8 +94,8 @@ bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped)
 {
 	struct cairn_bytes line;
 	bool complete;
-	uint64_t thread, age_us; /* not used */
-	uint64_t *const numbers[] = {&mapped->stack, &mapped->bytes, &thread, &age_us};
+	uint64_t thread; /* not used */
+	uint64_t *const numbers[] = {&mapped->stack, &mapped->bytes, &thread, &mapped->age_us};
 	while (cairn_text_line(rest, &line, &complete)) {
 		if (!complete || !cairn_text_take(&line, "# cairn mapping ") ||
 		    !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))

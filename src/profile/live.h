@@ -51,7 +51,7 @@ enum cairn_mapped_kind {
 };
 
 struct cairn_mapped {
-	uint64_t stack, bytes;
+	uint64_t stack, bytes, age_us;
 	enum cairn_mapped_kind kind;
 	bool has_resident;
 	uint64_t resident; /* the resident part of BYTES */
@@ -73,8 +73,8 @@ enum { CAIRN_AGES = 8 };
 unsigned cairn_age_class(uint64_t age_us);
 const char *cairn_age_name(unsigned number);
 
-/* The section in TEXT, which is everything after a dump's stacks; empty if there is none. */
-struct cairn_bytes cairn_live_section(struct cairn_bytes text);
+/* Finds the section in TEXT, which is everything after a dump's stacks. Returns false if there is none; one without samples is empty. */
+bool cairn_live_section(struct cairn_bytes text, struct cairn_bytes *section);
 
 /* Removes the next line of its kind from REST, which starts as the section. Returns false after the last. Invalid lines are skipped. */
 bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live);

@@ -140,9 +140,9 @@ static void adopt(struct cairn_proc_map *lost, const struct cairn_proc_map *befo
 
 static void note_process(struct cairn_profile *profile, const struct cairn_proc_map *range)
 {
-	if (!profile->process && range->executable && range->path.length > 0 && range->path.data[0] == '/' &&
+	if (!profile->facts.process && range->executable && range->path.length > 0 && range->path.data[0] == '/' &&
 	    !cairn_bytes_contain(range->path, ".so"))
-		profile->process = add_path(profile, range->path);
+		profile->facts.process = add_path(profile, range->path);
 }
 
 /* Whether LINE, the last non-empty line of a map, is incomplete. The kernel ends every line, but text may have lost its last line end on

@@ -118,39 +118,50 @@ static void add_unloaded(struct cairn_profile *profile, const struct cairn_trail
 				   ambiguous, ambiguous == 1 ? "library was" : "libraries were", ambiguous == 1 ? "its" : "their");
 }
 
+/* The memory of the process when sampling began; 0 if it began with the process, which then has the data of its libraries and little
+ * else. What a forked child has is its parent's. */
+static double memory_before(const struct cairn_trailer *trailer, int64_t since_ns)
+{
+	static const double fresh_most = 8 << 20;
+	double before = (double)cairn_trailer_number(trailer, "active_before");
+	bool late = cairn_sampled_late(trailer->start_ns, since_ns) || cairn_trailer_number(trailer, "sampler.inherited");
+	return late || before > fresh_most ? before : 0;
+}
+
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	cairn_profile_take_build_ids(profile, trailer);
 	add_unloaded(profile, trailer);
 	if (trailer->executable.length)
-		profile->process = cairn_strings_add(&profile->strings, trailer->executable);
+		profile->facts.process = cairn_strings_add(&profile->strings, trailer->executable);
 	if (trailer->pid > 0)
-		profile->process_id = (uint64_t)trailer->pid;
+		profile->facts.process_id = (uint64_t)trailer->pid;
 	if (trailer->time_ns > 0)
-		profile->time_ns = trailer->time_ns;
-	profile->start_ns = trailer->start_ns;
-	profile->uptime_ns = trailer->uptime_ns;
-	profile->life = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "process"));
-	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
-	profile->anonymous_bytes = (double)cairn_trailer_number(trailer, "smaps.anonymous");
-	profile->swap_bytes = (double)cairn_trailer_number(trailer, "smaps.swap");
-	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
-	profile->allocated_bytes = (double)cairn_trailer_number(trailer, "stats.allocated");
-	profile->before_bytes = (double)cairn_trailer_number(trailer, "active_before");
-	profile->since_ns = trailer->reset_ns > trailer->active_since_ns ? trailer->reset_ns : trailer->active_since_ns;
-	cairn_text_seconds(cairn_trailer_value(trailer, "sampler.peak_at"), &profile->peak_ns);
-	profile->trailer = cairn_strings_add(&profile->strings, trailer->text);
+		profile->facts.time_ns = trailer->time_ns;
+	profile->facts.start_ns = trailer->start_ns;
+	profile->facts.uptime_ns = trailer->uptime_ns;
+	profile->facts.life = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "process"));
+	profile->facts.resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
+	profile->facts.anonymous_bytes = (double)cairn_trailer_number(trailer, "smaps.anonymous");
+	profile->facts.swap_bytes = (double)cairn_trailer_number(trailer, "smaps.swap");
+	profile->facts.limit_bytes = (double)cairn_trailer_number(trailer, "limit");
+	profile->facts.available_bytes = (double)cairn_trailer_number(trailer, "available");
+	profile->facts.allocated_bytes = (double)cairn_trailer_number(trailer, "stats.allocated");
+	profile->facts.since_ns = trailer->reset_ns > trailer->active_since_ns ? trailer->reset_ns : trailer->active_since_ns;
+	profile->facts.before_bytes = memory_before(trailer, profile->facts.since_ns);
+	cairn_text_seconds(cairn_trailer_value(trailer, "sampler.peak_at"), &profile->facts.peak_ns);
+	profile->facts.trailer = cairn_strings_add(&profile->strings, trailer->text);
 	struct cairn_bytes warning = cairn_trailer_value(trailer, "warning");
 	if (warning.length)
 		cairn_profile_warn(profile, "%.*s", (int)(warning.length < warning_most ? warning.length : warning_most), warning.data);
-	profile->ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));
+	profile->facts.ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));
 	uint64_t charged = cairn_trailer_number(trailer, "group.usage"), cache = cairn_trailer_number(trailer, "group.cache");
-	profile->group_bytes = (double)(charged - (cache < charged ? cache : charged));
-	profile->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
+	profile->facts.group_bytes = (double)(charged - (cache < charged ? cache : charged));
+	profile->facts.limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
 }
 
 double cairn_profile_sampled_seconds(const struct cairn_profile *profile)
 {
-	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
-	return since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
+	int64_t since = profile->facts.since_ns ? profile->facts.since_ns : profile->facts.start_ns;
+	return since > 0 && profile->facts.time_ns > since ? (double)(profile->facts.time_ns - since) / 1e9 : 0;
 }

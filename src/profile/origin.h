@@ -14,8 +14,8 @@ void cairn_profile_take_build_ids(struct cairn_profile *profile, const struct ca
 /* Copies into PROFILE what the trailer knows better than the dump: the process and its memory, the time, the build-ids of modules. */
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer);
 
-/* Whether sampling, which began at SINCE_NS, began when the process had been running for a while, so that older objects are missing from
- * its dumps. What a process allocates in its first second hardly matters. Unknown times are 0. */
+/* Whether sampling, which began at SINCE_NS, began when the process had been running for a while. If it began earlier, the memory that
+ * the process had by then says what is missing (`before_bytes`). Unknown times are 0. */
 static inline bool cairn_sampled_late(int64_t start_ns, int64_t since_ns)
 {
 	return start_ns > 0 && since_ns > 0 && since_ns - start_ns > CAIRN_SECOND_NS;

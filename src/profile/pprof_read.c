@@ -13,6 +13,7 @@
 #include "base/cursor.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "profile/bound.h"
 #include "profile/maps.h"
 #include "profile/pprof_fields.h"
 
@@ -53,7 +54,8 @@ struct pprof {
 	struct cairn_frame *frames;
 	size_t frame_capacity;
 
-	size_t times, empty_strings, repeated_ids;
+	size_t text_left; /* how much more text the references to strings may stand for */
+	size_t times, empty_strings, repeated_ids, cut_strings;
 	size_t bad_samples, bad_locations, bad_functions, bad_strings, inexact_values;
 };
 
@@ -103,10 +105,23 @@ static void ids_free(struct ids *ids)
 	cairn_map_free(&ids->sparse);
 }
 
+/* A small file may refer to a long string very often. Beyond a limit, no more than the beginning counts. */
+static uint32_t take_text(struct pprof *pprof, uint32_t text)
+{
+	enum { short_text = 64 };
+	struct cairn_bytes bytes = cairn_strings_bytes(&pprof->profile->strings, text);
+	if (bytes.length > pprof->text_left && bytes.length > short_text) {
+		pprof->cut_strings++;
+		return cairn_strings_add(&pprof->profile->strings, (struct cairn_bytes){bytes.data, short_text});
+	}
+	pprof->text_left -= bytes.length < pprof->text_left ? bytes.length : pprof->text_left;
+	return text;
+}
+
 static uint32_t text_at(struct pprof *pprof, uint64_t index)
 {
 	if (index < pprof->string_count)
-		return pprof->strings[index];
+		return take_text(pprof, pprof->strings[index]);
 	pprof->bad_strings += index != 0;
 	return 0;
 }
@@ -406,8 +421,8 @@ static void read_head(struct pprof *pprof)
 	profile->drop_frames = text_at(pprof, pprof->numbers[PPROF_DROP_FRAMES]);
 	profile->keep_frames = text_at(pprof, pprof->numbers[PPROF_KEEP_FRAMES]);
 	profile->doc_url = text_at(pprof, pprof->numbers[PPROF_DOC_URL]);
-	profile->time_ns = (int64_t)pprof->numbers[PPROF_TIME_NANOS];
-	profile->duration_ns = (int64_t)pprof->numbers[PPROF_DURATION_NANOS];
+	profile->facts.time_ns = (int64_t)pprof->numbers[PPROF_TIME_NANOS];
+	profile->facts.duration_ns = (int64_t)pprof->numbers[PPROF_DURATION_NANOS];
 	profile->period = (double)(int64_t)pprof->numbers[PPROF_PERIOD] * (double)pprof->period_scale;
 	each(pprof, PPROF_COMMENT, CAIRN_WIRE_VARINT, read_comments);
 	each(pprof, PPROF_COMMENT, CAIRN_WIRE_BYTES, read_comments);
@@ -436,6 +451,7 @@ static void say_what_is_wrong(struct pprof *pprof)
 	warn_of(profile, pprof->bad_locations, "frames name a location that is not in the file, and were left out");
 	warn_of(profile, pprof->bad_functions, "lines name a function that is not in the file, and were left out");
 	warn_of(profile, pprof->bad_strings, "names lie outside the string table and are shown empty");
+	warn_of(profile, pprof->cut_strings, "references to long names stand for too much; only the first 64 bytes are shown");
 	warn_of(profile, pprof->repeated_ids, "ids are used twice; the last use counts");
 	warn_of(profile, pprof->inexact_values, "values are above 2^53 and lose their lowest bits");
 }
@@ -466,14 +482,18 @@ static bool read_tables(struct pprof *pprof, const char *name, struct cairn_erro
 	read_head(pprof);
 	each(pprof, PPROF_SAMPLE, CAIRN_WIRE_BYTES, read_sample);
 	if (profile->mapping_count)
-		profile->process = profile->modules[profile->mappings[0].module].path;
+		profile->facts.process = profile->modules[profile->mappings[0].module].path;
 	say_what_is_wrong(pprof);
+	cairn_profile_bound(profile);
 	return true;
 }
 
 bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error)
 {
-	struct pprof pprof = {.profile = reader->profile, .data = data, .period_scale = 1, .label_scale = 1};
+	/* Each reference takes at least two bytes, and names of common files are a few hundred bytes long. */
+	enum { text_least = 64 << 20, text_for_a_byte = 64 };
+	struct pprof pprof = {.profile = reader->profile, .data = data, .period_scale = 1, .label_scale = 1,
+			      .text_left = text_least + text_for_a_byte * data.length};
 	bool good = read_tables(&pprof, reader->name, error);
 	ids_free(&pprof.mappings);
 	ids_free(&pprof.functions);

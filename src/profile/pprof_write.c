@@ -320,7 +320,7 @@ static bool may_be_program(struct cairn_bytes path)
 static size_t main_mapping(const struct cairn_profile *profile)
 {
 	for (size_t i = 0; i < profile->mapping_count; i++)
-		if (profile->process && profile->modules[profile->mappings[i].module].path == profile->process)
+		if (profile->facts.process && profile->modules[profile->mappings[i].module].path == profile->facts.process)
 			return i;
 	for (size_t i = 0; i < profile->mapping_count; i++)
 		if (may_be_program(cairn_strings_bytes(&profile->strings, profile->modules[profile->mappings[i].module].path)))
@@ -425,8 +425,8 @@ static void write_head(struct writer *writer)
 	else if (writer->options->drop_frames)
 		cairn_protobuf_number(to, PPROF_DROP_FRAMES, add_string(writer, cairn_bytes_of(writer->options->drop_frames)));
 	cairn_protobuf_number(to, PPROF_KEEP_FRAMES, string_number(writer, profile->keep_frames));
-	cairn_protobuf_number(to, PPROF_TIME_NANOS, (uint64_t)profile->time_ns);
-	cairn_protobuf_number(to, PPROF_DURATION_NANOS, (uint64_t)profile->duration_ns);
+	cairn_protobuf_number(to, PPROF_TIME_NANOS, (uint64_t)profile->facts.time_ns);
+	cairn_protobuf_number(to, PPROF_DURATION_NANOS, (uint64_t)profile->facts.duration_ns);
 	if (profile->period_type.type || profile->period_type.unit)
 		write_value_type(writer, PPROF_PERIOD_TYPE, profile->period_type);
 	cairn_protobuf_number(to, PPROF_PERIOD, fabs(profile->period) < 0x1p63 ? (uint64_t)llround(profile->period) : 0);

@@ -316,15 +316,12 @@ bool cairn_profile_in_bytes(const struct cairn_profile *profile, uint32_t value)
 
 uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value)
 {
-	static const char *const pairs[][2] = {
-		{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}, {"peak_space", "peak_objects"}};
 	assert(value < CAIRN_VALUES_MAX);
 	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		for (size_t side = 0; side < 2; side++)
-			if (strcmp(type, pairs[i][side]) == 0)
-				return cairn_profile_find_value(profile, pairs[i][1 - side]);
-	return CAIRN_NONE;
+	const struct cairn_shown_view *view = cairn_shown_of(type);
+	if (!view || !view->objects || view->exact)
+		return CAIRN_NONE;
+	return cairn_profile_find_value(profile, strcmp(type, view->space) == 0 ? view->objects : view->space);
 }
 
 bool cairn_profile_knows_errors(const struct cairn_profile *profile, uint32_t value)
@@ -399,6 +396,19 @@ bool cairn_profile_append_value(struct cairn_profile *profile, const char *type,
 		profile->values[i * (width + 1) + width] = 0;
 	}
 	return true;
+}
+
+bool cairn_profile_complete(struct cairn_profile *profile)
+{
+	bool good = true;
+	for (size_t i = 0; i < sizeof cairn_shown_views / sizeof *cairn_shown_views; i++) {
+		const struct cairn_shown_view *view = &cairn_shown_views[i];
+		if (view->objects && cairn_profile_find_value(profile, view->objects) == CAIRN_NONE)
+			good = good && cairn_profile_append_value(profile, view->objects, "count");
+		if (cairn_profile_find_value(profile, view->space) == CAIRN_NONE)
+			good = good && cairn_profile_append_value(profile, view->space, "bytes");
+	}
+	return good;
 }
 
 void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)

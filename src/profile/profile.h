@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "dump/shown.h"
 #include "profile/live.h"
 #include "profile/unsample.h"
 
@@ -109,6 +110,40 @@ struct cairn_thread {
 	uint32_t name;
 };
 
+/* What a dump says of its process beside the samples. Texts are strings of the profile. All numbers are 0 when not known. */
+struct cairn_dump_facts {
+	int64_t time_ns; /* when it was taken, since 1970 */
+	int64_t duration_ns;
+	uint32_t process; /* command or program path */
+	uint64_t process_id;
+	bool foreign;      /* another user than its reader, or root, may have made it up, with the names of files in it */
+	int64_t start_ns;  /* when the process started */
+	uint32_t life;     /* text that identifies this process among all that ever ran */
+	int64_t uptime_ns; /* monotonic time since the machine booted, when the profile was taken */
+	uint32_t ended;    /* how the process ended, if the profile was taken from what it left behind */
+	uint32_t trailer;  /* the text of the dump's trailer (dump/trailer.h); of a sum or a difference there is none */
+
+	double resident_bytes, limit_bytes; /* resident memory of the process, and its limit */
+	bool limit_of_group;                /* the limit is that of a control group; otherwise it is the machine's memory */
+	double available_bytes;             /* what the machine could still give to all its processes */
+	double group_bytes;                 /* memory charged to the control group that has the limit, without page cache as far as known */
+	double anonymous_bytes, swap_bytes; /* memory of its own, resident and swapped out */
+	double allocated_bytes;             /* live bytes as counted by the allocator itself, sampled or not */
+	int64_t since_ns;                   /* when sampling began, or when all samples were last discarded */
+	double before_bytes;                /* anonymous memory that the process had when sampling was switched on, its parent's included;
+					     * 0 when that was at its start */
+
+	unsigned shows;               /* a bit for each enum cairn_shown that the dump can show instead of what is live */
+	bool has_ages;                /* the dump records the age of each live sample; if so: */
+	double slack_bytes;           /* usable bytes of all live objects beyond those requested */
+	double age_bytes[CAIRN_AGES]; /* live bytes by age class, youngest first */
+	double freed_bytes;           /* estimate of the bytes that were allocated and freed again */
+	double mapped_bytes;          /* resident part of the private memory that the service mapped itself; all of it if that part is unknown */
+	double break_bytes;           /* the same for memory obtained with brk */
+	int64_t peak_ns;              /* when live memory peaked, since 1970 */
+	double peak_bytes;            /* live bytes at the peak */
+};
+
 struct cairn_profile {
 	struct cairn_strings strings;
 	enum cairn_profile_kind kind;
@@ -126,37 +161,8 @@ struct cairn_profile {
 	bool cut;           /* the dump was truncated: what it does not show may have been there */
 	bool base_within;   /* the subtracted base is an earlier dump of the same process, and was not scaled */
 	bool mixed_periods; /* parts with different periods were added, each un-sampled with its own */
-	int64_t time_ns;    /* when it was taken, since 1970; 0 when not known */
-	int64_t duration_ns;
-	uint32_t process; /* command or program path; 0 when not known */
-	uint64_t process_id;
-	int64_t start_ns; /* when the process started; 0 when not known */
-	uint32_t life;     /* text that identifies this process among all that ever ran; 0 when not known */
-	int64_t uptime_ns; /* monotonic time since the machine booted, when the profile was taken; 0 when not known */
-	double resident_bytes, limit_bytes; /* resident memory of the process, and its limit; 0 when not known */
-	double anonymous_bytes, swap_bytes; /* memory of its own, resident and swapped out; 0 when not known */
-	double allocated_bytes; /* live bytes as counted by the allocator itself, sampled or not; 0 when not known */
-	int64_t since_ns;       /* when sampling began, or when all samples were last discarded; 0 when not known */
-	double before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
-	bool has_ages;          /* the dump records the age of each live sample */
-	double slack_bytes;     /* if ages are known: usable bytes of all live objects beyond those requested */
-	bool as_slack;          /* the live bytes are slack */
-	double age_bytes[CAIRN_AGES]; /* if ages are known: live bytes by age class, youngest first */
-	double freed_bytes;     /* if ages are known: estimate of the bytes that were allocated and freed again */
-	bool has_slabs;         /* the dump records how full the slabs of live objects are */
-	bool as_fragmentation;  /* the live bytes are shares of the free space in slabs */
-	double mapped_bytes; /* resident part of the private memory that the service mapped itself; all of it if that part is unknown */
-	double break_bytes;    /* the same for memory obtained with brk */
-	bool has_mapped;        /* the dump lists the memory that the service mapped itself */
-	bool as_mapped;         /* the values are that memory */
-	int64_t peak_ns;        /* when live memory peaked, since 1970; 0 when not known */
-	double peak_bytes;      /* live bytes at the peak */
-	bool has_peak;          /* the dump records what was live at the peak */
-	bool at_peak;           /* the live values are those at the peak */
-	uint32_t trailer;       /* the text of the dump's trailer (dump/trailer.h); 0 when it has none, and of a sum or a difference */
-	uint32_t ended;         /* how the process ended, if the profile was taken from what it left behind; otherwise 0 */
-	double group_bytes;  /* memory charged to the control group that has the limit, without page cache as far as known; 0 if none has */
-	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
+	enum cairn_shown shown;      /* what the live values are */
+	struct cairn_dump_facts facts;
 
 	struct cairn_module *modules;
 	size_t module_count, module_capacity;
@@ -301,6 +307,9 @@ double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);
 void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value);
 /* Adds a value type after the others, 0 in every sample. Returns false if there are already CAIRN_VALUES_MAX. */
 bool cairn_profile_append_value(struct cairn_profile *profile, const char *type, const char *unit);
+/* Adds the values that a heap profile may have and this one lacks, those of all views (shown.h) included: for each, the objects, then the
+ * bytes. Returns false if there is no room. */
+bool cairn_profile_complete(struct cairn_profile *profile);
 
 /* Keeps the samples for which keep[sample] is true, in order. */
 void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep);

@@ -44,20 +44,11 @@ struct cairn_read_options {
 	bool split_ages;
 	/* The same for sizes, in classes up to a power of two, labelled `bytes`. */
 	bool split_sizes;
-	/* Add values after the usual ones: peak_objects and peak_space, what was live at the peak; slack_space, the usable bytes beyond
-	 * those requested; fragmentation_space, free space in the slabs of live objects; mapped_objects and mapped_space, what the service
-	 * mapped itself, reservations excepted. */
+	/* Add the values of all views of live memory (shown.h) after the usual ones; of mappings, all but reservations. */
 	bool every_kind;
-	/* If the dump has it: count what was live at the peak instead of what is live now. Threads and ages are not separated, and there
-	 * are no values for what was allocated in total. */
-	bool at_peak;
-	/* If the dump has it: count usable bytes beyond those requested instead of the live bytes. Objects are counted as usual. */
-	bool as_slack;
-	/* If the dump has it: count free space in the slabs of live objects, divided among those objects, instead of the live bytes. */
-	bool as_fragmentation;
-	/* If the dump has it: count the memory that the service mapped itself instead of its heap. A bit for each enum
-	 * cairn_mapped_kind. */
-	unsigned mapped_kinds;
+	/* If the dump has it: count this instead of what is live now. There are then no values for what was allocated in total. */
+	enum cairn_shown shown;
+	unsigned mapped_kinds; /* of CAIRN_SHOWN_MAPPED: a bit for each enum cairn_mapped_kind that is counted */
 	bool mapped_resident; /* only its resident part, if known */
 	/* Keep what was freed from each stack, and the age of each live sample. */
 	bool with_freed;

@@ -46,7 +46,7 @@ void cairn_profile_restrict(struct cairn_profile *profile, struct cairn_bytes li
 {
 	struct cairn_profile own;
 	read_list(&own, list);
-	profile->process_id = 0; /* otherwise, a live process with that PID would be searched for files */
+	profile->facts.process_id = 0; /* otherwise, a live process with that PID would be searched for files */
 	for (size_t i = 0; i < profile->module_count; i++) {
 		struct cairn_module *module = &profile->modules[i];
 		struct cairn_bytes path = cairn_strings_bytes(&profile->strings, module->path);

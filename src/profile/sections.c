@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "profile/bound.h"
 #include "profile/live.h"
 #include "profile/unsample.h"
 
@@ -14,10 +15,9 @@
 
 enum { labels_most = 5 }; /* of one sample: age, size, name and number of the thread, heap */
 
-/* What the live objects of a sample keep unused, in bytes. */
+/* The bytes of a sample's live objects in each view that counts by object. */
 struct spare {
-	double slack;         /* usable beyond what was requested */
-	double fragmentation; /* free in their slabs */
+	double bytes[CAIRN_SHOWN_COUNT];
 };
 
 struct sections {
@@ -30,8 +30,8 @@ struct sections {
 
 struct cairn_pieces cairn_pieces(size_t dump_length)
 {
-	/* In a dump of jemalloc, a stack has at most 1,024 frames, and the line of a thread or an object at least 16 characters. */
-	enum { frames_for_a_byte = 1024 / 16, frames_least = 1 << 20 };
+	/* In a dump of jemalloc, a stack has at most 128 frames by default, and the line of a thread or an object at least 16 characters. */
+	enum { frames_for_a_byte = 128 / 16, frames_least = 1 << 20 };
 	return (struct cairn_pieces){.shared_left = frames_least + frames_for_a_byte * dump_length};
 }
 
@@ -70,7 +70,7 @@ static void read_heap_names(struct cairn_profile *profile, const struct cairn_tr
 	uint64_t heap;
 	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);)
 		if (cairn_text_decimal(&value, &heap) && cairn_text_take(&value, " ") && value.length)
-			*cairn_map_at(names, heap) = cairn_strings_add(&profile->strings, value);
+			*cairn_map_at(names, heap) = cairn_strings_add(&profile->strings, cairn_bound_label(value));
 }
 
 /* A sample from one of the host's own heaps is labelled with the heap's name, or with its number if NAMES does not have it. */
@@ -146,36 +146,45 @@ static double fragmentation_of(const struct cairn_live *live)
 	return free / (double)(live->slab_regions - live->slab_free);
 }
 
+/* What one live object counts for in a view that counts by object. */
+static double share_of(const struct cairn_live *live, enum cairn_shown shown)
+{
+	return shown == CAIRN_SHOWN_FRAGMENTATION ? fragmentation_of(live) : (double)live->slack;
+}
+
+static void add_aged(struct cairn_profile *profile, struct cairn_aged aged)
+{
+	cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
+	profile->aged[profile->aged_count++] = aged;
+}
+
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
 static void add_live(struct sections *in, size_t sample, const struct cairn_live *live)
 {
 	struct cairn_profile *profile = in->profile;
 	double objects = 1, bytes = (double)live->size;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
-	double slack = objects * (double)live->slack;
-	profile->slack_bytes += slack;
-	profile->age_bytes[cairn_age_class(live->age_us)] += bytes;
-	if (profile->as_slack)
-		bytes = slack;
-	profile->has_slabs |= live->slab_regions > 0;
-	if (profile->as_fragmentation)
-		bytes = objects * fragmentation_of(live);
+	profile->facts.slack_bytes += objects * (double)live->slack;
+	profile->facts.age_bytes[cairn_age_class(live->age_us)] += bytes;
+	if (live->slab_regions > 0)
+		profile->facts.shows |= 1u << CAIRN_SHOWN_FRAGMENTATION;
+	if (cairn_shown_views[profile->shown].by_object)
+		bytes = objects * share_of(live, profile->shown);
 	double *values = profile->values + sample * profile->value_count;
 	values[CAIRN_HEAP_INUSE_OBJECTS] += objects;
 	values[CAIRN_HEAP_INUSE_SPACE] += bytes;
 	profile->sampled[sample]++;
 	const struct cairn_read_options *options = &in->reader->options;
-	if (options->with_freed) {
-		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
-		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
-	}
+	if (options->with_freed && options->shown != CAIRN_SHOWN_MAPPED)
+		add_aged(profile, (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes});
 	if (!options->all_values && !options->every_kind)
 		return;
 	in->spares = cairn_array_reserve(in->spares, &in->spare_capacity, profile->sample_count, sizeof *in->spares);
 	while (in->spare_count < profile->sample_count)
 		in->spares[in->spare_count++] = (struct spare){0};
-	in->spares[sample].slack += slack;
-	in->spares[sample].fragmentation += objects * fragmentation_of(live);
+	for (unsigned i = 0; i < CAIRN_SHOWN_COUNT; i++)
+		if (cairn_shown_views[i].by_object)
+			in->spares[sample].bytes[i] += objects * share_of(live, i);
 }
 
 /* A dump from Cairn's sampler lists its samples after the stacks; each is un-sampled by its own size and period. Stacks and samples are in
@@ -185,14 +194,14 @@ static void read_live(struct sections *in, struct cairn_bytes section, const str
 	struct cairn_profile *profile = in->profile;
 	struct cairn_live live;
 	const struct cairn_read_options *options = &in->reader->options;
-	bool limited = options->older_us || options->younger_us;
-	bool by_class = (options->split_ages || options->split_sizes) && !options->at_peak;
+	bool by_object = cairn_shown_views[options->shown].by_object, limited = options->older_us || options->younger_us || by_object;
+	bool by_class = options->split_ages || options->split_sizes;
 	struct cairn_map parts = {0}, heaps = {0};
 	read_heap_names(profile, trailer, &heaps);
-	profile->has_ages = true;
-	profile->as_slack = options->as_slack;
-	profile->as_fragmentation = options->as_fragmentation;
-	limited |= options->as_slack || options->as_fragmentation;
+	profile->facts.has_ages = true;
+	profile->facts.shows |= 1u << CAIRN_SHOWN_SLACK;
+	if (by_object)
+		profile->shown = options->shown;
 	for (size_t i = 0; i < in->pieces->count; i++) {
 		double *values = profile->values + in->pieces->items[i].sample * profile->value_count;
 		values[CAIRN_HEAP_INUSE_OBJECTS] = values[CAIRN_HEAP_INUSE_SPACE] = profile->sampled[in->pieces->items[i].sample] = 0;
@@ -244,10 +253,11 @@ static void read_peak(struct sections *in, struct cairn_bytes section, bool want
 	struct cairn_profile *profile = in->profile;
 	struct cairn_peak peak;
 	struct cairn_bytes rest = section;
-	profile->has_peak = cairn_peak_next(&rest, &peak);
+	bool there = cairn_peak_next(&rest, &peak);
+	profile->facts.shows |= there ? 1u << CAIRN_SHOWN_PEAK : 0;
 	for (rest = section; !wanted && cairn_peak_next(&rest, &peak);)
-		profile->peak_bytes += (double)peak.bytes;
-	if (!wanted || !profile->has_peak)
+		profile->facts.peak_bytes += (double)peak.bytes;
+	if (!wanted || !there)
 		return;
 	clear_pieces(in);
 	for (size_t at = 0; cairn_peak_next(&section, &peak);) {
@@ -260,7 +270,7 @@ static void read_peak(struct sections *in, struct cairn_bytes section, bool want
 		values[CAIRN_HEAP_INUSE_SPACE] += (double)peak.bytes;
 		profile->sampled[in->pieces->items[at].sample] += (double)peak.samples;
 	}
-	profile->at_peak = true;
+	profile->shown = CAIRN_SHOWN_PEAK;
 }
 
 /* Replaces the heap with the ranges of the requested KINDS that the service mapped itself. These numbers are exact, not estimates. */
@@ -268,29 +278,33 @@ static void read_mapped(struct sections *in, struct cairn_bytes section, unsigne
 {
 	struct cairn_profile *profile = in->profile;
 	struct cairn_mapped mapped;
-	profile->as_mapped = kinds != 0;
-	if (kinds)
+	if (kinds) {
+		profile->shown = CAIRN_SHOWN_MAPPED;
 		clear_pieces(in);
+	}
 	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
-		profile->has_mapped = true;
+		profile->facts.shows |= 1u << CAIRN_SHOWN_MAPPED;
 		/* A reservation has no resident pages, unless the service has changed its protection since. */
 		double resident = mapped.has_resident			 ? (double)mapped.resident
 				  : mapped.kind == CAIRN_MAPPED_RESERVED ? 0
 									 : (double)mapped.bytes;
 		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_RESERVED)
-			profile->mapped_bytes += resident;
+			profile->facts.mapped_bytes += resident;
 		if (mapped.kind == CAIRN_MAPPED_BRK)
-			profile->break_bytes += resident;
+			profile->facts.break_bytes += resident;
 		while (at < in->pieces->count && in->pieces->items[at].stack < mapped.stack)
 			at++;
 		if (!(kinds >> mapped.kind & 1) || at == in->pieces->count || in->pieces->items[at].stack != mapped.stack)
 			continue;
 		double *values = profile->values + in->pieces->items[at].sample * profile->value_count;
 		values[CAIRN_HEAP_INUSE_OBJECTS]++;
-		values[CAIRN_HEAP_INUSE_SPACE] += in->reader->options.mapped_resident ? resident : (double)mapped.bytes;
+		double bytes = in->reader->options.mapped_resident ? resident : (double)mapped.bytes;
+		values[CAIRN_HEAP_INUSE_SPACE] += bytes;
 		profile->sampled[in->pieces->items[at].sample]++;
+		if (in->reader->options.with_freed)
+			add_aged(profile, (struct cairn_aged){(uint32_t)in->pieces->items[at].sample, mapped.age_us, 1, bytes});
 	}
-	if (profile->as_mapped) {
+	if (kinds) {
 		profile->unsampling = CAIRN_UNSAMPLE_NONE;
 		profile->period = 1;
 		profile->mixed_periods = false;
@@ -301,7 +315,7 @@ static void sum_freed(struct cairn_profile *profile, struct cairn_bytes section)
 {
 	struct cairn_freed freed;
 	while (cairn_freed_next(&section, &freed))
-		profile->freed_bytes += (double)freed.bytes;
+		profile->facts.freed_bytes += (double)freed.bytes;
 }
 
 /* Finds the sample of stack after stack, in the order of the dump, for numbers that are known only by call path: if threads are kept apart,
@@ -335,7 +349,7 @@ static bool sample_of_path(struct sections *in, struct by_path *path, uint64_t s
 	return true;
 }
 
-/* The lines are in the order of the stacks, like the pieces. */
+/* The lines are in the order of the stacks, like the pieces. Of mappings it is not known how long those lived that are gone. */
 static void read_freed(struct sections *in, struct cairn_bytes section)
 {
 	struct cairn_profile *profile = in->profile;
@@ -343,7 +357,7 @@ static void read_freed(struct sections *in, struct cairn_bytes section)
 	struct by_path path = {0};
 	size_t capacity = 0;
 	profile->freed = cairn_array_reserve(NULL, &capacity, profile->sample_count + 1, sizeof *profile->freed);
-	while (cairn_freed_next(&section, &freed)) {
+	while (profile->shown != CAIRN_SHOWN_MAPPED && cairn_freed_next(&section, &freed)) {
 		size_t sample;
 		bool found = sample_of_path(in, &path, freed.stack, &sample);
 		profile->freed = cairn_array_reserve(profile->freed, &capacity, profile->sample_count + 1, sizeof *profile->freed);
@@ -376,7 +390,7 @@ static void add_values(struct sections *in)
 		return;
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		double *values = profile->values + i * profile->value_count;
-		values[usable] = values[CAIRN_HEAP_INUSE_SPACE] + (i < in->spare_count ? in->spares[i].slack : 0);
+		values[usable] = values[CAIRN_HEAP_INUSE_SPACE] + (i < in->spare_count ? in->spares[i].bytes[CAIRN_SHOWN_SLACK] : 0);
 		if (i >= profile->freed_count)
 			continue;
 		const struct cairn_freed *freed = &profile->freed[i];
@@ -386,23 +400,20 @@ static void add_values(struct sections *in)
 	}
 }
 
-/* Adds what else there is to look at as values after the usual ones: the live counts at the peak, the spare memory of live objects, and
- * what the service mapped itself, except for addresses that it has only reserved. */
-static void add_kinds(struct sections *in, struct cairn_bytes section)
+/* Adds what else there is to look at as values after the usual ones. Of what the service mapped itself, not the addresses that it has only
+ * reserved. */
+static void add_views(struct sections *in, struct cairn_bytes section)
 {
-	static const struct {
-		const char *type, *unit;
-	} kinds[] = {{"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}, {"fragmentation_space", "bytes"},
-		     {"mapped_objects", "count"}, {"mapped_space", "bytes"}};
 	struct cairn_profile *profile = in->profile;
-	uint32_t peaks = profile->value_count, slack = peaks + 2, fragmentation = peaks + 3, maps = peaks + 4;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (!cairn_profile_append_value(profile, kinds[i].type, kinds[i].unit))
-			return;
-	for (size_t i = 0; i < in->spare_count; i++) {
-		profile->values[i * profile->value_count + slack] = in->spares[i].slack;
-		profile->values[i * profile->value_count + fragmentation] = in->spares[i].fragmentation;
+	if (!cairn_profile_complete(profile))
+		return;
+	uint32_t columns[CAIRN_SHOWN_COUNT];
+	for (unsigned i = 0; i < CAIRN_SHOWN_COUNT; i++) {
+		columns[i] = cairn_profile_find_value(profile, cairn_shown_views[i].space);
+		for (size_t at = 0; at < in->spare_count && cairn_shown_views[i].by_object; at++)
+			profile->values[at * profile->value_count + columns[i]] = in->spares[at].bytes[i];
 	}
+	uint32_t peaks = columns[CAIRN_SHOWN_PEAK] - 1, maps = columns[CAIRN_SHOWN_MAPPED] - 1; /* of the objects; then the bytes */
 	struct cairn_peak peak;
 	struct cairn_mapped mapped;
 	struct by_path path = {0};
@@ -438,10 +449,14 @@ static void read_history(struct cairn_profile *profile, struct cairn_bytes secti
 static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
 {
 	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
+	uint64_t overlapping = cairn_trailer_number(trailer, "sampler.stacks_overlapping");
 	char size[24];
+	if (overlapping)
+		cairn_profile_warn(profile, "%s: %llu stacks of its ledger overlap or are too deep; what they allocated is shown without a stack",
+				   name, (unsigned long long)overlapping);
 	if (dropped)
-		cairn_profile_warn(profile, "%s: the ledger had no room for %llu samples that stand for %s; ledger_bytes makes it larger",
-				   name, (unsigned long long)dropped,
+		cairn_profile_warn(profile, "%s: the ledger had no room for %llu sample%s that %s for %s; ledger_bytes makes it larger", name,
+				   (unsigned long long)dropped, dropped == 1 ? "" : "s", dropped == 1 ? "stands" : "stand",
 				   cairn_text_human((double)cairn_trailer_number(trailer, "sampler.dropped_bytes"), size));
 	if (stacks)
 		cairn_profile_warn(profile, "%s: the ledger had no room for the stacks of %llu samples; ledger_bytes makes it larger", name,
@@ -453,28 +468,28 @@ void cairn_sections_read(struct cairn_reader *reader, struct cairn_pieces *piece
 {
 	struct cairn_profile *profile = reader->profile;
 	const struct cairn_read_options *options = &reader->options;
-	struct cairn_bytes section = cairn_live_section(maps);
-	if (!section.length)
+	struct cairn_bytes section;
+	if (!cairn_live_section(maps, &section))
 		return;
 	struct sections in = {.reader = reader, .profile = profile, .pieces = pieces};
 	profile->format = "heap_v2 of Cairn's own engine";
 	profile->size_classes = false;
 	profile->allocated = CAIRN_ALLOCATED_BY_PATH;
 	read_live(&in, section, trailer);
-	read_peak(&in, section, options->at_peak);
-	read_mapped(&in, section, options->mapped_kinds);
+	read_peak(&in, section, options->shown == CAIRN_SHOWN_PEAK);
+	read_mapped(&in, section, options->shown == CAIRN_SHOWN_MAPPED ? options->mapped_kinds : 0);
 	read_history(profile, section);
 	sum_freed(profile, section);
 	if (options->with_freed)
 		read_freed(&in, section);
-	if (options->all_values && !profile->at_peak)
+	if (options->all_values && profile->shown != CAIRN_SHOWN_PEAK)
 		add_values(&in);
-	if (options->every_kind && !profile->at_peak && !profile->as_mapped)
-		add_kinds(&in, section);
+	if (options->every_kind && !cairn_shown_views[profile->shown].by_path)
+		add_views(&in, section);
 	free(in.spares);
 	if (!trailer)
 		return;
-	if (trailer->period && !profile->as_mapped)
+	if (trailer->period && profile->shown != CAIRN_SHOWN_MAPPED)
 		profile->period = (double)trailer->period;
 	warn_of_losses(profile, reader->name, trailer);
 }

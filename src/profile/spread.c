@@ -162,10 +162,20 @@ struct cairn_turnover cairn_profile_turnover(const struct cairn_profile *profile
 	return best;
 }
 
+/* Slack and fragmentation do not grow with an object's size, which decides how many objects one sample stands for: so it stands for its
+ * share of the line. */
+static struct cairn_spread other_spread(const struct cairn_profile *profile, size_t sample, double amount)
+{
+	double samples = profile->sampled ? profile->sampled[sample] : 0;
+	return cairn_spread_of(amount, samples > 0 && amount > 0 ? amount / samples : 0);
+}
+
 struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
 					 struct cairn_turnover turnover)
 {
 	struct pair pair = pair_of(profile, sample, value, partner);
+	if (cairn_shown_views[profile->shown].by_object && pair.before == 0 && cairn_profile_in_bytes(profile, value))
+		return other_spread(profile, sample, pair.after);
 	struct cairn_spread after = cairn_profile_line_spread(profile, value, pair.after, pair.after_partner);
 	if (pair.before == 0)
 		return after;

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "profile/bound.h"
 
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static bool read_names(struct cairn_profile *profile, struct cairn_bytes *rest, 
 		if (cairn_bytes_start_with(line, "---"))
 			return true;
 		if (cairn_text_take(&line, "binary=")) {
-			profile->process = cairn_strings_add(&profile->strings, cairn_text_trim(line));
+			profile->facts.process = cairn_strings_add(&profile->strings, cairn_text_trim(line));
 		} else if (cairn_bytes_start_with(line, "0x") && cairn_text_hex(&line, &address)) {
 			line = cairn_text_trim(line);
 			if (is_no_name(line))
@@ -106,6 +107,7 @@ static size_t attach_names(struct cairn_profile *profile, const struct names *na
 		set_names(profile, (uint32_t)i, names->lines[line]);
 		named++;
 	}
+	cairn_profile_bound(profile);
 	return named;
 }
 
@@ -133,14 +135,14 @@ bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text,
 		return cairn_fail(error, "%s: not a symbolized profile: \"--- symbol\" is missing", reader->name);
 	struct names names = {0};
 	bool good = read_names(profile, &text, &names) || cairn_fail(error, "%s: cut short in its symbol section", reader->name);
-	uint32_t process = profile->process;
+	uint32_t process = profile->facts.process;
 	good = good && cairn_profile_read_plain(reader, text, error);
 	if (good) {
 		attach_names(profile, &names);
 		if (names.odd_lines)
 			cairn_profile_warn(profile, "%zu lines of the symbol section are no names", names.odd_lines);
 		if (process)
-			profile->process = process;
+			profile->facts.process = process;
 		static const char *const formats[] = {
 			[CAIRN_PROFILE_HEAP] = "symbolized heap profile",
 			[CAIRN_PROFILE_GROWTH] = "symbolized growth profile",

@@ -104,7 +104,7 @@ static void test_trailer(void)
 	cairn_buffer_text(
 		&bytes,
 		"00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n# cairn trailer 1\n# cairn cpu.period 10101010\n"
-		"# cairn cpu.dropped 12\n# cairn cpu.unwatched 3\n# cairn cpu.blocked 4\n# cairn cpu.cramped 5\n# cairn cpu.overtaken 1\n"
+		"# cairn cpu.dropped 12\n# cairn cpu.unwatched 3\n# cairn cpu.blocked 4\n# cairn cpu.cramped 5\n# cairn cpu.foreign 2\n# cairn cpu.overtaken 1\n"
 		"# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn module 400000-500000 1000 abcd /opt/link\n# cairn "
 		"end\n");
 	ok(read_words(&bytes), "a profile with a trailer");
@@ -116,7 +116,9 @@ static void test_trailer(void)
 	is_text(label(29, 1), "main loop", "by name");
 	is_text(label(30, 1), "io", "the next one's");
 	ok(label(39, 0) == NULL, "a record that no line speaks of has none");
-	ok(profile.warning_count == 5 && strstr(cairn_profile_string(&profile, profile.warnings[0]), "12 samples were lost") &&
+	ok(profile.warning_count == 6 &&
+	   strstr(cairn_profile_string(&profile, profile.warnings[4]), "2 threads were not sampled, because") &&
+	   strstr(cairn_profile_string(&profile, profile.warnings[0]), "12 samples were lost") &&
 	   strstr(cairn_profile_string(&profile, profile.warnings[1]), "3 threads") &&
 	   strstr(cairn_profile_string(&profile, profile.warnings[2]), "4 threads could not be sampled") &&
 	   strstr(cairn_profile_string(&profile, profile.warnings[3]), "5 samples were lost in threads"), "what was lost is told");

@@ -41,7 +41,7 @@ static void test_whole(void)
 	ok(location->address == 0x40100f && location->is_call, "a return address points into its call");
 	is_int(cairn_profile_file_offset(&profile, location), 0x100f, "offset in the file");
 	is_text(cairn_profile_string(&profile, cairn_profile_module(&profile, location)->path), "/opt/my service", "a path with a space");
-	is_text(cairn_profile_string(&profile, profile.process), "/opt/my service", "the program");
+	is_text(cairn_profile_string(&profile, profile.facts.process), "/opt/my service", "the program");
 	is_int(profile.warning_count, 0, "nothing to warn of");
 }
 
@@ -329,7 +329,7 @@ static void test_classes(void)
 	is_int(profile.sample_count, 2, "where nothing is split there is one sample a stack");
 	is_near(sum_of("peak_space"), 7300, 1e-6, "which has all");
 	is_near(sum_of("mapped_space"), 32768, 1e-6, "mappings too");
-	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.every_kind = true, .mapped_kinds = 1});
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.every_kind = true, .shown = CAIRN_SHOWN_MAPPED, .mapped_kinds = 1});
 	ok(sum_of("mapped_space") < 0 && sum_of("inuse_space") == 12288, "where mappings are what is shown, they are not there twice");
 	read_dump(whole, false);
 	ok(sum_of("peak_space") < 0, "a dump that knows of no peak has no such value");

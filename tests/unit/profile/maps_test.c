@@ -51,7 +51,7 @@ static void test_linux(void)
 	is_text(place(0x560000, &offset), "(none)", "the end of a range is outside");
 	is_text(place(0x10, &offset), "(none)", "before everything");
 	is_int(offset, 0x10, "where there is no file the address stands for itself");
-	is_text(cairn_profile_string(&profile, profile.process), "/usr/bin/app", "the program is the first that is no library");
+	is_text(cairn_profile_string(&profile, profile.facts.process), "/usr/bin/app", "the program is the first that is no library");
 }
 
 static void test_segments(void)

@@ -139,11 +139,11 @@ static void check_whole(const char *order)
 	ok(set->count == 2 && label->is_number && label->number == 512 && !strcmp(text(label->unit), "bytes") &&
 		   !strcmp(text(label[1].text), "worker1"),
 	   "%s: labels", order);
-	ok(profile.default_value == 0 && profile.period == 524288 && profile.time_ns == 1700000000000000000 &&
-		   profile.duration_ns == 5,
+	ok(profile.default_value == 0 && profile.period == 524288 && profile.facts.time_ns == 1700000000000000000 &&
+		   profile.facts.duration_ns == 5,
 	   "%s: the head", order);
 	ok(profile.kind == CAIRN_PROFILE_HEAP && !strcmp(text(profile.comments[0]), "a remark") &&
-		   !strcmp(text(profile.process), "/bin/service"),
+		   !strcmp(text(profile.facts.process), "/bin/service"),
 	   "%s: the rest", order);
 }
 

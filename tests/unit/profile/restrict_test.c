@@ -41,9 +41,9 @@ int main(void)
 	struct cairn_error error;
 	cairn_profile_init(&profile);
 	ok(cairn_profile_read(&profile, cairn_bytes_of(upload), "upload", &(struct cairn_read_options){0}, &error), "an upload is read");
-	is_int(profile.process_id, 1, "it says whose it is");
+	is_int(profile.facts.process_id, 1, "it says whose it is");
 	cairn_profile_restrict(&profile, cairn_bytes_of(list));
-	is_int(profile.process_id, 0, "which is forgotten");
+	is_int(profile.facts.process_id, 0, "which is forgotten");
 	is_text(path_of(&profile, 0), "/usr/bin/service", "a module of a build-id on the list is taken from where the list has it");
 	is_text(id_of(&profile, 0), "aaaa", "with its build-id");
 	is_text(path_of(&profile, 1), "/usr/lib/libjemalloc.so.2", "one without a build-id by its path");

@@ -19,7 +19,7 @@ static void test_names(void)
 		     "--- heap\nheap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x42 0x51 0x50 0x62 0x99\n"),
 	   "a flat heap profile with names");
 	is_text(profile.format, "symbolized heap profile", "what it is");
-	is_text(cairn_profile_string(&profile, profile.process), "/usr/bin/my service", "the program");
+	is_text(cairn_profile_string(&profile, profile.facts.process), "/usr/bin/my service", "the program");
 	is_int(profile.locations[0].frame_count, 3, "inlined names");
 	is_text(name(0, 0), "It::operator--(int)", "innermost first; the dashes of an operator stay");
 	is_text(name(0, 1), "mid<a, b>", "then what it is inlined in");
