@@ -3,6 +3,9 @@
 #include "symbol/allocator.h"
 
 #include "base/path.h"
+#include "protocol/allocating.h"
+#include "symbol/library_file.h"
+#include "symbol/runtime.h"
 #include "symbol/shorten.h"
 #include "symbol/wrapper.h"
 
@@ -12,9 +15,8 @@ enum { most_prefixes = 16 };
 
 /* Functions that allocate or free memory. With or without any of the prefixes below, they are entries. Sorted. */
 static const char *const entries[] = {
-	"aligned_alloc", "calloc", "cfree", "dallocx", "free", "free_aligned_sized", "free_sized", "malloc", "mallocx", "memalign",
-	"posix_memalign", "pvalloc", "rallocx", "realloc", "reallocarray", "reallocf", "sdallocx", "sdallocx_noflags", "smallocx",
-	"valloc", "xallocx",
+#define NAME(name, ...) #name,
+	CAIRN_ALLOCATING(NAME)
 };
 
 /* Entries that never have a prefix. Sorted. */
@@ -243,6 +245,33 @@ bool cairn_allocator_is_module(const char *path)
 	return false;
 }
 
+/* Marks the functions that are the outermost at some address: the symbol table names those in full. */
+static bool *list_outermost(struct cairn_arena *arena, const struct cairn_profile *profile)
+{
+	bool *outermost = cairn_arena_zero(arena, profile->function_count + 1, sizeof *outermost);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->frame_count)
+			outermost[profile->frames[location->first_frame + location->frame_count - 1].function] = true;
+	}
+	return outermost;
+}
+
+/* What the source files of functions say, where their names do not: only inlined ones have names without a scope in line tables. The file
+ * of a frame is that of its line, so the function around code that lost its inlined names may seem to lie in a library: it is outermost. */
+static void learn_files(struct cairn_allocator *allocator)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	const bool *outermost = list_outermost(&allocator->arena, profile);
+	allocator->files = cairn_arena_zero(&allocator->arena, profile->function_count + 1, 1);
+	for (size_t i = 0; i < profile->function_count; i++) {
+		const struct cairn_function *function = &profile->functions[i];
+		const char *name = cairn_profile_string(profile, function->name);
+		if (function->file && ((cairn_wrapper_is_bare(name) && !outermost[i]) || cairn_wrapper_is_closure(name)))
+			allocator->files[i] = (uint8_t)cairn_library_file(cairn_profile_string(profile, function->file));
+	}
+}
+
 void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn_profile *profile)
 {
 	*allocator = (struct cairn_allocator){.profile = profile};
@@ -252,8 +281,12 @@ void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn
 	for (size_t i = 0; i < profile->function_count; i++)
 		learn_prefix(&prefixes, cairn_profile_string(profile, profile->functions[i].name));
 	allocator->functions = cairn_arena_zero(&allocator->arena, profile->function_count + 1, 1);
-	for (size_t i = 0; i < profile->function_count; i++)
+	learn_files(allocator);
+	for (size_t i = 0; i < profile->function_count; i++) {
 		allocator->functions[i] = (uint8_t)name_kind(&prefixes, cairn_profile_string(profile, profile->functions[i].name));
+		if (allocator->functions[i] == CAIRN_ALLOCATOR_NOT && allocator->files[i] == CAIRN_FILE_ALLOCATOR)
+			allocator->functions[i] = CAIRN_ALLOCATOR_INNER;
+	}
 	allocator->modules = cairn_arena_zero(&allocator->arena, profile->module_count + 1, 1);
 	for (size_t i = 0; i < profile->module_count; i++)
 		allocator->modules[i] = cairn_allocator_is_module(cairn_profile_string(profile, profile->modules[i].path))
@@ -261,17 +294,99 @@ void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn
 						: CAIRN_ALLOCATOR_NOT;
 }
 
+/* Generated code, which is in no file, is the program's or its runtime's. Without a function of the program nothing is changed. */
+static void learn_runtime(struct cairn_allocator *allocator)
+{
+	static const uint8_t kinds[] = {
+		[CAIRN_CODE_OTHER] = CAIRN_ALLOCATOR_NOT,
+		[CAIRN_CODE_PROGRAM] = CAIRN_ALLOCATOR_PROGRAM,
+		[CAIRN_CODE_RUNTIME] = CAIRN_ALLOCATOR_RUNTIME,
+	};
+	const struct cairn_profile *profile = allocator->profile;
+	bool found = false;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		const struct cairn_module *module = cairn_profile_module(profile, location);
+		if (!module || module->path)
+			continue;
+		for (uint32_t frame = 0; frame < location->frame_count; frame++) {
+			uint32_t function = profile->frames[location->first_frame + frame].function;
+			const char *name = cairn_profile_string(profile, profile->functions[function].name);
+			if (allocator->functions[function] == CAIRN_ALLOCATOR_NOT)
+				allocator->functions[function] = kinds[cairn_runtime_code(name)];
+			found |= allocator->functions[function] == CAIRN_ALLOCATOR_PROGRAM;
+		}
+	}
+	for (size_t i = 0; found && i < profile->module_count; i++)
+		if (allocator->modules[i] == CAIRN_ALLOCATOR_NOT && profile->modules[i].path &&
+		    cairn_runtime_is_module(cairn_profile_string(profile, profile->modules[i].path)))
+			allocator->modules[i] = CAIRN_ALLOCATOR_RUNTIME;
+}
+
+/* The kind of FUNCTION, whose short name is NAME, in a view that folds wrappers. */
+static enum cairn_allocator_kind folded_kind(const struct cairn_profile *profile, const struct cairn_function *function, const char *name,
+					     enum cairn_library_file file, const char *patterns)
+{
+	const char *path = function->file ? cairn_profile_string(profile, function->file) : NULL;
+	bool is_rust = path && cairn_library_is_rust(path);
+	if (file == CAIRN_FILE_OTHER && !(path && cairn_library_is_c(path))) /* whose namespace may be called like a crate */
+		file = cairn_wrapper_crate(name);
+	if (file == CAIRN_FILE_LIBRARY || file == CAIRN_FILE_ALLOCATOR || cairn_wrapper_is(name, patterns) ||
+	    (is_rust && cairn_wrapper_is_bare(name) && cairn_wrapper_is_derived(name)))
+		return CAIRN_ALLOCATOR_WRAPPER;
+	if (file == CAIRN_FILE_TASKS)
+		return CAIRN_ALLOCATOR_RUNTIME;
+	bool is_foreign = file == CAIRN_FILE_FOREIGN || (path && cairn_library_file(path) == CAIRN_FILE_FOREIGN);
+	return is_foreign || (!is_rust && cairn_wrapper_is_root(name)) ? CAIRN_ALLOCATOR_NOT : CAIRN_ALLOCATOR_PROGRAM;
+}
+
+static bool is_anonymous(const struct cairn_allocator *allocator, uint32_t id)
+{
+	const struct cairn_function *function = &allocator->profile->functions[id];
+	const char *name = cairn_profile_string(allocator->profile, function->name);
+	bool is_rust = function->file && cairn_library_is_rust(cairn_profile_string(allocator->profile, function->file));
+	return cairn_wrapper_is_anonymous(name, is_rust);
+}
+
+/* Among the functions that are inlined into each other at LOCATION, a closure belongs to the program's function around it: the one that its
+ * name says, or the nearest if it has no name. */
+static void learn_closures(struct cairn_allocator *allocator, const struct cairn_location *location, const bool *anonymous)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	const char *around = NULL;
+	for (uint32_t i = location->frame_count; i-- > 0;) {
+		uint32_t frame = location->first_frame + i, function = profile->frames[frame].function;
+		const char *name = cairn_profile_string(profile, profile->functions[function].name);
+		if (allocator->functions[function] != CAIRN_ALLOCATOR_PROGRAM)
+			continue;
+		allocator->frames[frame] = around && anonymous[function] && cairn_wrapper_is_part(name, around);
+		if (!allocator->frames[frame])
+			around = name;
+	}
+}
+
 void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns)
 {
 	const struct cairn_profile *profile = allocator->profile;
+	bool *anonymous = cairn_arena_zero(&allocator->arena, profile->function_count + 1, sizeof *anonymous);
+	learn_runtime(allocator);
 	for (size_t i = 0; i < profile->function_count; i++) {
 		const struct cairn_function *function = &profile->functions[i];
 		const char *name = cairn_profile_string(profile, function->name);
 		if (function->system_name && function->system_name != function->name)
 			name = cairn_name_shorten(&allocator->arena, name);
-		if (allocator->functions[i] == CAIRN_ALLOCATOR_NOT && cairn_wrapper_is(name, patterns))
-			allocator->functions[i] = CAIRN_ALLOCATOR_WRAPPER;
+		if (allocator->functions[i] == CAIRN_ALLOCATOR_NOT)
+			allocator->functions[i] =
+				(uint8_t)folded_kind(profile, function, name, (enum cairn_library_file)allocator->files[i], patterns);
+		anonymous[i] = is_anonymous(allocator, (uint32_t)i);
 	}
+	allocator->frames = cairn_arena_zero(&allocator->arena, profile->frame_count + 1, 1);
+	for (size_t i = 0; i < profile->location_count; i++)
+		learn_closures(allocator, &profile->locations[i], anonymous);
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (allocator->modules[i] == CAIRN_ALLOCATOR_NOT && profile->modules[i].path &&
+		    cairn_wrapper_is_module(cairn_profile_string(profile, profile->modules[i].path)))
+			allocator->modules[i] = CAIRN_ALLOCATOR_WRAPPER;
 }
 
 void cairn_allocator_free(struct cairn_allocator *allocator)
@@ -286,12 +401,28 @@ enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *al
 	uint32_t mapping = profile->locations[location].mapping;
 	uint8_t by_module = mapping == CAIRN_NONE ? CAIRN_ALLOCATOR_NOT : allocator->modules[profile->mappings[mapping].module];
 	uint8_t by_name = frame == CAIRN_NONE ? CAIRN_ALLOCATOR_NOT : allocator->functions[profile->frames[frame].function];
+	if (frame != CAIRN_NONE && allocator->frames && allocator->frames[frame])
+		by_name = CAIRN_ALLOCATOR_WRAPPER;
+	/* The function that a thread or process begins with is also in libc. */
+	if (by_module == CAIRN_ALLOCATOR_WRAPPER && frame != CAIRN_NONE && by_name == CAIRN_ALLOCATOR_NOT)
+		return CAIRN_ALLOCATOR_NOT;
 	return by_name > by_module ? by_name : by_module;
 }
 
-bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept)
+enum cairn_allocator_cut cairn_allocator_step(struct cairn_allocator_walk *walk, enum cairn_allocator_kind kind)
 {
-	return kind == CAIRN_ALLOCATOR_ENTRY || (kind != CAIRN_ALLOCATOR_NOT && kept == 0);
+	bool only_runtime = walk->runtime == walk->kept;
+	if (kind == CAIRN_ALLOCATOR_ENTRY || (kind >= CAIRN_ALLOCATOR_WRAPPER && walk->kept == 0)) {
+		*walk = (struct cairn_allocator_walk){0};
+		return CAIRN_CUT_THROUGH;
+	}
+	if (kind == CAIRN_ALLOCATOR_PROGRAM && only_runtime && walk->kept > 0) {
+		*walk = (struct cairn_allocator_walk){.kept = 1};
+		return CAIRN_CUT_BELOW;
+	}
+	walk->runtime += kind >= CAIRN_ALLOCATOR_RUNTIME && only_runtime;
+	walk->kept++;
+	return CAIRN_CUT_NOTHING;
 }
 
 /* Where a function occurs: among the frames cut off at the leaf of a stack, or above them. */
@@ -301,16 +432,15 @@ enum { seen_below = 1, seen_above = 2 };
 static size_t count_cut(const struct cairn_allocator *allocator, const struct cairn_sample *sample)
 {
 	const struct cairn_profile *profile = allocator->profile;
-	size_t at = 0, cut = 0, kept = 0;
+	struct cairn_allocator_walk walk = {0};
+	size_t at = 0, cut = 0;
 	for (uint32_t d = 0; d < sample->depth; d++) {
 		uint32_t id = profile->stacks[sample->stack + d];
 		const struct cairn_location *location = &profile->locations[id];
 		for (uint32_t i = 0; i < location->frame_count || i == 0; i++) {
 			uint32_t frame = location->frame_count ? location->first_frame + i : CAIRN_NONE;
-			bool cuts = cairn_allocator_cuts(cairn_allocator_frame(allocator, id, frame), kept);
-			at++;
-			kept = cuts ? 0 : kept + 1;
-			cut = cuts ? at : cut;
+			cairn_allocator_step(&walk, cairn_allocator_frame(allocator, id, frame));
+			cut = ++at - walk.kept;
 		}
 	}
 	return cut;

@@ -103,39 +103,61 @@ static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, ui
 	return !in.failed && cairn_names_spend(names, cairn_cursor_offset(&in) - offset);
 }
 
+/* VALUE in UNIT as a text that outlives the unit. */
+static const char *read_text(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_form_value *value)
+{
+	const char *text = cairn_unit_text(unit, value);
+	return value->kind == CAIRN_FORM_TEXT ? cairn_dwarf_keep(unit->dwarf, CAIRN_DWARF_INFO, text, &names->texts) : text;
+}
+
 /* The name of ENTRY in the source. In strict DWARF 2, which has no range lists, GCC describes the cold part of a function as a function of
  * its own; with ranges it has the name of the whole. */
-static const char *plain_name(const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
+static const char *plain_name(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
 {
 	static const char second[] = "__second_sect_of_";
-	const char *name = cairn_unit_text(unit, &entry->name);
+	const char *name = read_text(names, unit, &entry->name);
 	bool is_second = name && unit->encoding.version == 2 && strncmp(name, second, sizeof second - 1) == 0;
 	return is_second ? name + sizeof second - 1 : name;
 }
 
 /* Adds the names and line of ENTRY to FOUND. Returns true if the rest of the chain cannot have anything better. */
-static bool take_name(struct cairn_found_name *found, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
+static bool take_name(struct cairn_names *names, struct cairn_found_name *found, const struct cairn_unit *unit,
+	const struct cairn_debug_entry *entry)
 {
 	if (!found->line)
 		found->line = entry->line;
 	if (!found->linkage)
-		found->linkage = cairn_unit_text(unit, &entry->linkage_name);
+		found->linkage = read_text(names, unit, &entry->linkage_name);
 	if (!found->plain && !unit->is_assembler)
-		found->plain = plain_name(unit, entry);
+		found->plain = plain_name(names, unit, entry);
 	return unit->is_c ? found->plain != NULL : found->linkage != NULL;
+}
+
+/* Adds the names of the entry at OFFSET to FOUND. Returns true if the chain goes on, with *REFERENCE. An entry is hardly longer than its
+ * names. */
+static bool take_names_at(struct cairn_names *names, struct cairn_found_name *found, const struct cairn_unit *unit, uint64_t offset,
+	struct cairn_form_value *reference)
+{
+	enum { longest_entry = 4 * CAIRN_LONGEST_NAME };
+	struct cairn_debug_entry entry;
+	uint64_t end = unit->end - offset < longest_entry ? unit->end : offset + longest_entry;
+	cairn_dwarf_hold(unit->dwarf, CAIRN_DWARF_INFO, offset, end);
+	cairn_dwarf_await(unit->dwarf, CAIRN_DWARF_INFO, offset, end);
+	bool more = read_at(names, unit, offset, &entry) && !take_name(names, found, unit, &entry);
+	cairn_dwarf_release(unit->dwarf, CAIRN_DWARF_INFO, offset, end);
+	if (more)
+		*reference = entry.origin;
+	return more;
 }
 
 /* What the chain that starts with REFERENCE, in UNIT, says about the function. */
 static struct cairn_found_name find_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_form_value reference)
 {
 	struct cairn_found_name found = {0};
-	struct cairn_debug_entry entry;
 	uint64_t offset;
-	for (int i = 0; i < longest_chain && follow(&unit, &reference, &offset); i++) {
-		if (!read_at(names, unit, offset, &entry) || take_name(&found, unit, &entry))
+	for (int i = 0; i < longest_chain && follow(&unit, &reference, &offset); i++)
+		if (offset >= unit->end || !take_names_at(names, &found, unit, offset, &reference))
 			break;
-		reference = entry.origin;
-	}
 	return found;
 }
 
@@ -155,7 +177,7 @@ static struct cairn_name choose(const struct cairn_unit *unit, const struct cair
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
 {
 	struct cairn_found_name found = {0};
-	bool is_best = take_name(&found, unit, entry);
+	bool is_best = take_name(names, &found, unit, entry);
 	if ((is_best && found.line) || entry->origin.kind == CAIRN_FORM_NONE)
 		return choose(unit, &found);
 	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_FORM_UNIT_REFERENCE ? unit->offset : 0);
@@ -180,6 +202,7 @@ void cairn_names_free(struct cairn_names *names)
 {
 	cairn_abbrev_cache_free(&names->abbrevs);
 	cairn_map_free(&names->index);
+	cairn_arena_free(&names->texts);
 	free(names->items);
 	*names = (struct cairn_names){0};
 }

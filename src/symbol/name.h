@@ -24,7 +24,7 @@ void cairn_debug_entry_read(
 	struct cairn_debug_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in);
 
 struct cairn_name {
-	const char *text; /* NULL when not known; owned by the file's sections */
+	const char *text; /* NULL when not known; owned by the file's sections, or by the names */
 	uint32_t line;    /* where the function is declared */
 	bool mangled;     /* a linkage name */
 };
@@ -41,6 +41,7 @@ struct cairn_names {
 	struct cairn_map index;
 	struct cairn_found_name *items;
 	size_t count, capacity;
+	struct cairn_arena texts; /* copies of those that are in .debug_info */
 	/* How much has been read, in bytes and list entries, and the limit (0 for none). Every part of a normal file is read a few times
 	 * at most; in a hostile file, all units could use the same long list. */
 	uint64_t spent, limit;

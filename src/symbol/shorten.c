@@ -231,10 +231,27 @@ static void take_brace(struct shortening *s)
 	}
 }
 
+/* GCC makes two functions of a coroutine: one runs its body, the other destroys it. */
+static bool take_coroutine(struct shortening *s)
+{
+	static const char before[] = " [clone ", *const marks[] = {".actor", ".destroy"};
+	const char *mark = s->at + sizeof before - 1;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		size_t length = strlen(marks[i]);
+		if (starts_with(mark, marks[i]) && mark[length] == ']') {
+			put(s, mark, length);
+			s->at = mark + length + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 static void take_space(struct shortening *s)
 {
 	if (starts_with(s->at, " [clone ")) {
-		s->at += strlen(s->at);
+		if (!take_coroutine(s))
+			s->at += strlen(s->at);
 	} else {
 		s->length = 0;
 		s->spaced = true;

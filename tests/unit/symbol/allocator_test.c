@@ -3,10 +3,12 @@
 #include "symbol/allocator.h"
 
 #include "base/pattern.h"
+#include "symbol/wrapper.h"
 #include "tap.h"
 
 /* What NAMES, leaf first, of one stack look like without the allocator's frames: the new leaf. Each is a location of its
- * own; those that begin with @ have no name and lie in the module that follows. */
+ * own; those that begin with @ have no name and lie in the module that follows; NAME=FILE is a function that was inlined into another;
+ * those that begin with ~ are generated code, in no file. */
 static struct cairn_profile profile;
 static const char *folds; /* the patterns of wrappers; NULL where they are not folded */
 
@@ -15,27 +17,33 @@ static const char *leaf_of(const char *const *names, size_t count)
 	cairn_profile_free(&profile);
 	cairn_profile_init(&profile);
 	for (size_t i = 0; i < count; i++) {
-		bool named = names[i][0] != '@';
-		uint32_t module =
-			cairn_profile_add_module(&profile, cairn_profile_text(&profile, named ? "/bin/service" : names[i] + 1), 0);
+		bool named = names[i][0] != '@', generated = names[i][0] == '~';
+		uint32_t path_of = generated ? 0 : cairn_profile_text(&profile, named ? "/bin/service" : names[i] + 1);
+		uint32_t module = cairn_profile_add_module(&profile, path_of, 0);
 		uint32_t mapping = cairn_profile_add_mapping(
 			&profile, &(struct cairn_mapping){.start = i * 4096, .limit = i * 4096 + 4096, .module = module});
 		uint32_t location = cairn_profile_add_location(&profile, i * 4096, mapping, true);
-		uint32_t name = cairn_profile_text(&profile, names[i]);
-		struct cairn_frame frame = {cairn_profile_add_function(&profile, &(struct cairn_function){name, name, 0, 0}), 0, 0};
+		const char *file = strrchr(names[i], '=');
+		size_t length = file ? (size_t)(file - names[i]) : strlen(names[i]);
+		uint32_t name = cairn_strings_add(&profile.strings, (struct cairn_bytes){names[i] + generated, length - generated});
+		uint32_t path = file ? cairn_profile_text(&profile, file + 1) : 0, around = cairn_profile_text(&profile, "around");
+		struct cairn_frame frames[] = {
+			{cairn_profile_add_function(&profile, &(struct cairn_function){name, name, path, 0}), 0, 0},
+			{cairn_profile_add_function(&profile, &(struct cairn_function){around, around, 0, 0}), 0, 0},
+		};
 		if (named)
-			cairn_profile_set_frames(&profile, location, &frame, 1);
+			cairn_profile_set_frames(&profile, location, frames, file ? 2 : 1);
 	}
 	struct cairn_allocator allocator;
 	cairn_allocator_learn(&allocator, &profile);
 	if (folds)
 		cairn_allocator_fold(&allocator, *folds ? folds : NULL);
-	size_t leaf = 0;
+	struct cairn_allocator_walk walk = {0};
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t frame = profile.locations[i].frame_count ? profile.locations[i].first_frame : CAIRN_NONE;
-		if (cairn_allocator_cuts(cairn_allocator_frame(&allocator, i, frame), i - leaf))
-			leaf = i + 1;
+		cairn_allocator_step(&walk, cairn_allocator_frame(&allocator, i, frame));
 	}
+	size_t leaf = count - walk.kept;
 	cairn_allocator_free(&allocator);
 	return leaf < count ? names[leaf] : "";
 }
@@ -140,12 +148,141 @@ static void test_wrappers(void)
 	is_text(LEAF("malloc", "Pool::new_alloc(int)", "my_alloc::run", "main"), "my_alloc::run",
 		"patterns are for the last part of a name");
 	is_text(LEAF("malloc", "parse", "zmalloc_usable", "main"), "parse", "a wrapper further up does not fold");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::RawTable::reserve", "bytes::bytes_mut::BytesMut::reserve", "mybytes::grow"),
+		"mybytes::grow", "crates of containers");
+	is_text(LEAF("malloc", "_PyObject_Malloc", "PyUnicode_New", "PyUnicode_FromString", "parse_record", "_PyEval_EvalFrameDefault"),
+		"parse_record", "CPython's objects");
+	is_text(LEAF("malloc", "node::UncheckedMalloc(unsigned long)", "v8::internal::Malloced::operator new(unsigned long)",
+		     "addon::Parse(int)"),
+		"addon::Parse(int)", "Node.js");
 	folds = "ngx_p*,x[a]lloc";
 	is_text(LEAF("malloc", "ngx_palloc", "xalloc", "xcalloc", "handle"), "xcalloc",
 		"patterns of one's own take the place of the usual");
 	is_text(LEAF("malloc", "zmalloc", "handle"), "zmalloc", "which then do not hold");
 	folds = NULL;
 	is_text(LEAF("malloc", "zmalloc_usable", "sdsnewlen", "main"), "zmalloc_usable", "not folded unless told");
+}
+
+/* Functions of line tables, which have bare names. */
+#define RUSTC "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/"
+#define CRATES "/home/me/.cargo/registry/src/index-1949cf8c6b5b557f/"
+
+static void test_files(void)
+{
+	is_text(LEAF("__rust_alloc", "alloc=" RUSTC "alloc/src/alloc.rs", "allocate=" RUSTC "alloc/src/alloc.rs",
+		     "with_capacity_in<T>=" RUSTC "alloc/src/raw_vec/mod.rs", "from_elem<u8>=" RUSTC "alloc/src/vec/mod.rs",
+		     "open_session=src/main.rs"),
+		"from_elem<u8>=" RUSTC "alloc/src/vec/mod.rs", "Rust's layers below Vec go by their files");
+	folds = "";
+	is_text(LEAF("__rust_alloc", "alloc=" RUSTC "alloc/src/alloc.rs", "from_elem<u8>=" RUSTC "alloc/src/vec/mod.rs",
+		     "{closure#0}<u8>=" RUSTC "core/src/iter/adapters/map.rs", "open_session=src/main.rs"),
+		"open_session=src/main.rs", "and Vec, folded");
+	is_text(LEAF("__rust_alloc", "alloc=/usr/src/rustc-1.63.0/library/alloc/src/alloc.rs",
+		     "new=/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/boxed.rs", "open_session=src/main.rs"),
+		"open_session=src/main.rs", "as distributions and rustup have it");
+	is_text(LEAF("malloc", "alloc=" CRATES "tikv-jemallocator-0.6.0/src/lib.rs", "do_alloc=" CRATES "hashbrown-0.14.5/src/raw/alloc.rs",
+		     "reserve=/rust/deps/hashbrown-0.15.2/src/raw/mod.rs", "insert=src/cache.rs"),
+		"insert=src/cache.rs", "crates of allocators and containers");
+	is_text(LEAF("malloc", "grow=" CRATES "hyper-1.4.0/src/alloc.rs", "main"), "grow=" CRATES "hyper-1.4.0/src/alloc.rs",
+		"no other crate");
+	is_text(LEAF("malloc", "map_or_else<&str, alloc::string::String, fn(&str) -> alloc::string::String>=" RUSTC "core/src/option.rs",
+		     "<&mut alloc::string::String as core::fmt::Write::write_fmt::SpecWriteFmt>::spec_write_fmt",
+		     "open_session=src/main.rs"),
+		"open_session=src/main.rs", "arrows in names, and references to standard types");
+	is_text(LEAF("malloc", "open_session=" RUSTC "alloc/src/macros.rs", "main"), "open_session=" RUSTC "alloc/src/macros.rs",
+		"a function whose line comes from a macro");
+	is_text(LEAF("malloc", "grow=/home/me/library/alloc/src/alloc.rs", "main"), "grow=/home/me/library/alloc/src/alloc.rs",
+		"a program's own library/alloc");
+	is_text(LEAF("operator new(unsigned long)", "allocate=/usr/include/c++/12/bits/new_allocator.h",
+		     "emplace_back<int>=/usr/include/c++/12/bits/vector.tcc", "handle=server.cc"),
+		"handle=server.cc", "C++'s containers");
+	is_text(LEAF("malloc", "ns::handle=/usr/include/c++/12/bits/vector.tcc", "main"), "ns::handle=/usr/include/c++/12/bits/vector.tcc",
+		"a name with a scope tells whose it is");
+	folds = NULL;
+}
+
+/* What allocates for its callers besides the standard libraries. */
+static void test_libraries(void)
+{
+	folds = "";
+	is_text(LEAF("malloc", "visit_map<serde_json::de::MapAccess>=src/order.rs",
+		     "<&mut serde_json::de::Deserializer<R> as serde_core::de::Deserializer>::deserialize_struct",
+		     "from_str<service::Order>=" CRATES "serde_json-1.0.154/src/de.rs", "service::open_session"),
+		"service::open_session", "serde, and what it derives for a program's type");
+	is_text(LEAF("malloc", "<service::_::<impl serde_core::de::Deserialize for service::Order>::deserialize::__Visitor as "
+			       "serde_core::de::Visitor>::visit_map", "service::open_session"),
+		"service::open_session", "the same with full names");
+	is_text(LEAF("malloc", "tokio::runtime::task::core::Cell<T>::new", "spawn<T>=" CRATES "tokio-1.54.1/src/task/spawn.rs",
+		     "tokio::task::spawn::spawn", "service::open_session"),
+		"service::open_session", "who spawns a task holds it");
+	is_text(LEAF("malloc", "service::poll_session", "tokio::runtime::task::harness::poll", "service::main"), "service::poll_session",
+		"but not what that does");
+	is_text(LEAF("malloc", "tokio::runtime::io::driver::Driver::new", "std::thread::spawn", "start_thread", "clone3"),
+		"tokio::runtime::io::driver::Driver::new", "a thread of tokio's own");
+	is_text(LEAF("malloc", "boost::multi_index::multi_index_container<...>::allocate_node", "absl::debian3::StrCat", "fmt::v9::vformat",
+		     "google::protobuf::Arena::Create", "Shop::open(int)"),
+		"Shop::open(int)", "libraries of C++");
+	is_text(LEAF("malloc", "@/usr/lib/libstdc++.so.6.0.30", "@/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.7400.6", "open_session",
+		     "main"),
+		"open_session", "stripped libraries");
+	is_text(LEAF("malloc", "@/usr/lib/libshop.so.1", "open_session", "main"), "@/usr/lib/libshop.so.1", "not a program's own");
+	is_text(LEAF("malloc", "@/usr/lib/libc.so.6", "start_thread", "clone3"), "start_thread", "nor what begins a thread");
+	is_text(LEAF("malloc", "palloc0", "MemoryContextAllocZero", "sqlite3Malloc", "SafeAlloc", "Pool::operator new(unsigned long)",
+		     "Arena::allocate", "xstrdup", "g_memdup2", "open_session"),
+		"open_session", "mallocs of many programs");
+	is_text(LEAF("malloc", "allocate_ring", "main"), "allocate_ring", "what allocates a thing of its own is no malloc");
+	folds = NULL;
+}
+
+/* Closures have no names in line tables; those inlined into a function are part of it. */
+static void test_closures(void)
+{
+	cairn_profile_free(&profile);
+	cairn_profile_init(&profile);
+	static const char *const names[] = {"new", "{closure#0}", "open_session", "run"};
+	uint32_t file = cairn_profile_text(&profile, "src/main.rs"),
+		 location = cairn_profile_add_location(&profile, 4096, CAIRN_NONE, true);
+	uint32_t alone = cairn_profile_add_location(&profile, 8192, CAIRN_NONE, true);
+	struct cairn_frame frames[4];
+	for (size_t i = 0; i < 4; i++) {
+		uint32_t name = cairn_profile_text(&profile, names[i]);
+		frames[i] = (struct cairn_frame){cairn_profile_add_function(&profile, &(struct cairn_function){name, name, file, 0}), 0, 0};
+	}
+	cairn_profile_set_frames(&profile, location, frames, 4);
+	cairn_profile_set_frames(&profile, alone, frames, 2);
+	struct cairn_allocator allocator;
+	cairn_allocator_learn(&allocator, &profile);
+	cairn_allocator_fold(&allocator, NULL);
+	static const enum cairn_allocator_kind wanted[] = {CAIRN_ALLOCATOR_WRAPPER, CAIRN_ALLOCATOR_WRAPPER, CAIRN_ALLOCATOR_PROGRAM,
+							   CAIRN_ALLOCATOR_PROGRAM};
+	for (uint32_t i = 0; i < 4; i++)
+		is_int(cairn_allocator_frame(&allocator, location, profile.locations[location].first_frame + i), wanted[i], "%s", names[i]);
+	is_int(cairn_allocator_frame(&allocator, alone, profile.locations[alone].first_frame), CAIRN_ALLOCATOR_WRAPPER,
+	       "a constructor without a type belongs to a closure that nobody has a name for");
+	is_int(cairn_allocator_frame(&allocator, alone, profile.locations[alone].first_frame + 1), CAIRN_ALLOCATOR_PROGRAM,
+	       "which stays what it is");
+	cairn_allocator_free(&allocator);
+	ok(cairn_wrapper_is_part("open::{closure#0}", "shop::Pool::open"), "by a part of the name");
+	ok(cairn_wrapper_is_part("shop::open::{{closure}}::{{closure}}", "shop::open::{{closure}}"), "a closure in a closure");
+	ok(!cairn_wrapper_is_part("shop::remember::{{closure}}", "shop::log_it::{{closure}}"), "an async function that another awaits");
+	ok(!cairn_wrapper_is_part("open::{closure#0}", "shop::reopen"), "only whole words");
+}
+
+/* The function that was compiled there has its full name from the symbol table; its line may be that of code inlined without a name. */
+static void test_outermost(void)
+{
+	cairn_profile_free(&profile);
+	cairn_profile_init(&profile);
+	uint32_t name = cairn_profile_text(&profile, "handle"), file = cairn_profile_text(&profile, "/usr/include/c++/12/bits/vector.tcc");
+	uint32_t location = cairn_profile_add_location(&profile, 4096, CAIRN_NONE, true);
+	struct cairn_frame frame = {cairn_profile_add_function(&profile, &(struct cairn_function){name, name, file, 0}), 0, 0};
+	cairn_profile_set_frames(&profile, location, &frame, 1);
+	struct cairn_allocator allocator;
+	cairn_allocator_learn(&allocator, &profile);
+	cairn_allocator_fold(&allocator, NULL);
+	is_int(cairn_allocator_frame(&allocator, location, profile.locations[location].first_frame), CAIRN_ALLOCATOR_PROGRAM,
+	       "an outermost function is judged by its name");
+	cairn_allocator_free(&allocator);
 }
 
 /* How often PATTERN, whole, matches TEXT; by the library that Go's expressions are nearest to. */
@@ -195,6 +332,31 @@ static void test_all(void)
 	is_text(LEAF("malloc"), "", "or of one frame");
 }
 
+static void test_runtimes(void)
+{
+	folds = "";
+	is_text(LEAF("malloc", "@/usr/bin/node", "~JS:*alloc node:buffer:390:8", "~JS:*openSession /srv/app.js:2:21", "@/usr/bin/node",
+		     "main"),
+		"~JS:*openSession /srv/app.js:2:21", "Node.js and its own modules allocate for a function of the program");
+	is_text(LEAF("malloc", "@/srv/node_modules/x/x.node", "@/usr/bin/node", "~JS:*openSession /srv/app.js:2:21"),
+		"@/srv/node_modules/x/x.node", "an add-on allocates for itself");
+	is_text(LEAF("malloc", "@/usr/bin/node", "clone3"), "@/usr/bin/node", "so does a runtime that no function of the program called");
+	is_text(LEAF("malloc", "@/usr/lib/x86_64-linux-gnu/libz.so.1", "@/usr/lib/jvm/java-17/lib/libzip.so",
+		     "~long java.util.zip.Deflater.init(int, int, boolean)", "~Interpreter", "~void Leak.openDeflater()", "~Interpreter"),
+		"~void Leak.openDeflater()", "HotSpot, classes of the JDK, and a library of the system that they call");
+	is_text(LEAF("malloc", "@/usr/lib/python3.12/lib-dynload/_zlib.so", "@/usr/bin/python3.12", "~py::wrap:/usr/lib/python3.12/gzip.py",
+		     "~py::open_session:/srv/app.py", "@/usr/bin/python3.12"),
+		"~py::open_session:/srv/app.py", "CPython, its extensions and its standard library");
+	is_text(LEAF("malloc", "@/usr/lib/python3/dist-packages/parse.so", "@/usr/bin/python3.12", "~py::main:/srv/app.py"),
+		"@/usr/lib/python3/dist-packages/parse.so", "an extension that was installed allocates for itself");
+	is_text(LEAF("malloc", "@/usr/bin/python3.12", "~py::load:/usr/lib/python3.12/site-packages/x/y.py"),
+		"~py::load:/usr/lib/python3.12/site-packages/x/y.py", "an installed package is the program's");
+	is_text(LEAF("malloc", "@/usr/bin/python3.12", "~trampoline", "main"), "@/usr/bin/python3.12", "other generated code says nothing");
+	folds = NULL;
+	is_text(LEAF("malloc", "@/usr/bin/node", "~JS:*openSession /srv/app.js:2:21"), "@/usr/bin/node",
+		"a view that does not fold shows all");
+}
+
 int main(void)
 {
 	test_c();
@@ -202,6 +364,11 @@ int main(void)
 	test_rust();
 	test_realloc();
 	test_wrappers();
+	test_files();
+	test_libraries();
+	test_closures();
+	test_outermost();
+	test_runtimes();
 	test_regex();
 	test_all();
 	return tap_done();

@@ -30,6 +30,8 @@ static const char *const pairs[][2] = {
 	{"void (anonymous namespace)::f<int>(int) [clone .cold]", "(anonymous namespace)::f<...>"},
 	{"ceph::(anonymous namespace)::g()", "ceph::(anonymous namespace)::g"},
 	{"foo() [clone .constprop.0]", "foo"},
+	{"foo(foo(int)::_Z3fooi.Frame*) [clone .actor]", "foo.actor"},
+	{"n::foo(n::foo(int)::_Z3fooi.Frame*) [clone .destroy] [clone .cold]", "n::foo.destroy"},
 	{"foo(int) [clone .isra.0] [clone .cold]", "foo"},
 	{"main::{lambda()#1}::operator()() const", "main::{lambda#1}::operator()"},
 	{"f(int)::{lambda(std::vector<int>&, auto:1)#2}::operator()(std::vector<int>&) const::{lambda()#1}::operator()() const",
