@@ -15,6 +15,7 @@
 #include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,29 +95,42 @@ static bool still_holds(const struct cairn_answers *answers, const struct cairn_
 	return true;
 }
 
-/* FOLDER/NAME followed by SUFFIX. The caller frees it. */
-static char *file_path(const struct cairn_cache *cache, const char *name, const char *suffix)
+/* Opens the folder; -1 with errno and a message if it is not there, or not ours alone: behind a link, or in the folder of another
+ * user, names may be wrong on purpose, and files to remove be anybody's. */
+static int open_folder(const struct cairn_cache *cache, struct cairn_error *error)
 {
-	size_t size = strlen(cache->folder) + strlen(name) + strlen(suffix) + 2;
-	char *path = malloc(size);
-	if (!path)
-		cairn_out_of_memory(size);
-	snprintf(path, size, "%s/%s%s", cache->folder, name, suffix);
-	return path;
+	struct stat status;
+	int folder = open(cache->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), code = errno;
+	if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid())
+		return folder;
+	if (folder >= 0) {
+		close(folder);
+		code = EPERM;
+		cairn_fail(error, "%s: the folder belongs to another user, so no names are kept there", cache->folder);
+	} else if (lstat(cache->folder, &status) == 0 && S_ISLNK(status.st_mode)) {
+		cairn_fail(error, "%s: is a link, so no names are kept there; set XDG_CACHE_HOME to have them elsewhere", cache->folder);
+	} else {
+		errno = code;
+		cairn_fail_errno(error, "%s", cache->folder);
+	}
+	errno = code;
+	return -1;
 }
 
 bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_key *key, const struct cairn_binary *binary,
 		      struct cairn_file *file, struct cairn_answers *answers)
 {
-	char *path = file_path(cache, key->file, "");
-	bool good = cairn_file_map(file, path, NULL);
+	int folder = open_folder(cache, NULL);
+	if (folder < 0)
+		return false;
+	bool good = cairn_file_map_at(file, folder, key->file, NULL);
 	if (good && !(cairn_answers_parse(answers, file->bytes) && is_of(answers, key) && (!binary || still_holds(answers, key, binary)))) {
 		cairn_file_close(file);
 		good = false;
 	}
 	if (good && (int64_t)time(NULL) - file->modified_ns / CAIRN_SECOND_NS > mark_after_s)
-		utimensat(AT_FDCWD, path, NULL, 0);
-	free(path);
+		utimensat(folder, key->file, NULL, AT_SYMLINK_NOFOLLOW);
+	close(folder);
 	return good;
 }
 
@@ -141,19 +155,40 @@ struct listing {
 	uint64_t bytes;
 };
 
+static const char writing[] = ".writing."; /* and some letters, behind the name that a file will have */
+
 /* Writers that were killed leave temporary files behind. After an hour, nobody is still writing them. */
 static bool is_abandoned(const char *name, const struct stat *status)
 {
-	return strstr(name, ".writing.") && (int64_t)time(NULL) - status->st_mtim.tv_sec > 3600;
+	return strstr(name, writing) && (int64_t)time(NULL) - status->st_mtim.tv_sec > 3600;
 }
 
-static struct listing list_folder(const struct cairn_cache *cache)
+/* Whether NAME is one that cairn_cache_key makes, in this version of the cache or another: any other file is not ours to remove. */
+static bool is_own(const char *name)
+{
+	static const char digits[] = "0123456789", hex[] = "0123456789abcdef";
+	char text[256];
+	snprintf(text, sizeof text, "%s", name);
+	char *end = strstr(text, writing);
+	if (end)
+		*end = '\0';
+	char *version = strrchr(text, '.');
+	if (!version || version[1] != 'v' || !version[2] || version[2 + strspn(version + 2, digits)])
+		return false;
+	*version = '\0';
+	const char *sum = strrchr(text, '-');
+	return cairn_build_id_valid(text) || (sum && sum > text && strlen(sum) == 9 && strspn(sum + 1, hex) == 8);
+}
+
+/* FOLDER stays open. */
+static struct listing list_folder(int folder)
 {
 	struct listing listing = {0};
-	DIR *entries = opendir(cache->folder);
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		struct stat status;
-		if (fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+		if (!is_own(entry->d_name) || fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 			continue;
 		cairn_array_room(listing.files, listing.count, listing.capacity);
 		struct cached_file *file = &listing.files[listing.count++];
@@ -173,67 +208,94 @@ static int oldest_first(const void *a, const void *b)
 	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
 }
 
-static bool remove_file(const struct cairn_cache *cache, const char *name)
+static bool remove_file(int folder, const char *name)
 {
-	char *path = file_path(cache, name, "");
-	bool good = unlink(path) == 0 || errno == ENOENT;
-	free(path);
-	return good;
+	return unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
 /* Removes the least recently used files, but never KEEP, until the rest is within the limit. */
-static void evict(const struct cairn_cache *cache, const char *keep)
+static void evict(const struct cairn_cache *cache, int folder, const char *keep)
 {
-	struct listing listing = list_folder(cache);
+	struct listing listing = list_folder(folder);
 	if (listing.bytes > cache->limit_bytes)
 		qsort(listing.files, listing.count, sizeof *listing.files, oldest_first);
 	for (size_t i = 0; i < listing.count && listing.bytes > cache->limit_bytes; i++)
-		if (strcmp(listing.files[i].name, keep) != 0 && remove_file(cache, listing.files[i].name))
+		if (strcmp(listing.files[i].name, keep) != 0 && remove_file(folder, listing.files[i].name))
 			listing.bytes -= listing.files[i].size;
 	free(listing.files);
 }
 
-/* Does not use cairn_output, which waits for the disk: a block torn by a crash fails its checksum anyway. */
+/* Does not use cairn_file_write, which waits for the disk: a block torn by a crash fails its checksum anyway. */
+static bool write_block(int folder, const char *name, struct cairn_bytes block)
+{
+	char temporary[256];
+	uint32_t letters;
+	if (getrandom(&letters, sizeof letters, 0) != sizeof letters)
+		return false;
+	snprintf(temporary, sizeof temporary, "%s%s%08x", name, writing, letters);
+	int descriptor = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	bool good = descriptor >= 0 && cairn_descriptor_write_all(descriptor, &block);
+	int code = errno;
+	if (descriptor >= 0 && close(descriptor) != 0 && good) {
+		good = false;
+		code = errno;
+	}
+	if (good && renameat(folder, temporary, folder, name) != 0) {
+		good = false;
+		code = errno;
+	}
+	if (!good && descriptor >= 0)
+		unlinkat(folder, temporary, 0);
+	errno = code;
+	return good;
+}
+
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block,
 		       struct cairn_error *error)
 {
 	if (block.length > cache->limit_bytes)
 		return cairn_fail(error, "%s: %zu bytes of names do not fit in the cache's limit", cache->folder, block.length);
-	if (!cairn_folder_make(cache->folder)) /* private, because it reveals which programs were examined */
-		return cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
-	char *path = file_path(cache, key->file, ""), *temporary = file_path(cache, key->file, ".writing.XXXXXX");
-	int descriptor = mkostemp(temporary, O_CLOEXEC);
-	bool good = descriptor >= 0 && cairn_descriptor_write_all(descriptor, &block);
-	if (descriptor >= 0)
-		good = close(descriptor) == 0 && good;
+	cairn_folder_make(cache->folder); /* private, because it reveals which programs were examined */
+	int folder = open_folder(cache, error);
+	if (folder < 0)
+		return cairn_fail_within(error, "cannot keep names in the cache: ");
+	bool good = write_block(folder, key->file, block) || cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
 	if (good)
-		good = rename(temporary, path) == 0;
-	if (!good) {
-		cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
-		if (descriptor >= 0)
-			unlink(temporary);
-	} else {
-		evict(cache, key->file);
-	}
-	free(temporary);
-	free(path);
+		evict(cache, folder, key->file);
+	close(folder);
 	return good;
+}
+
+bool cairn_cache_is_usable(const struct cairn_cache *cache, struct cairn_error *error)
+{
+	int folder = open_folder(cache, error);
+	if (folder < 0)
+		return errno == ENOENT;
+	close(folder);
+	return true;
 }
 
 struct cairn_cache_use cairn_cache_measure(const struct cairn_cache *cache)
 {
-	struct listing listing = list_folder(cache);
+	int folder = open_folder(cache, NULL);
+	if (folder < 0)
+		return (struct cairn_cache_use){0};
+	struct listing listing = list_folder(folder);
 	free(listing.files);
+	close(folder);
 	return (struct cairn_cache_use){listing.count, listing.bytes};
 }
 
 bool cairn_cache_clear(const struct cairn_cache *cache, struct cairn_cache_use *removed, struct cairn_error *error)
 {
-	struct listing listing = list_folder(cache);
-	bool good = true;
 	*removed = (struct cairn_cache_use){0};
+	int folder = open_folder(cache, error);
+	if (folder < 0)
+		return errno == ENOENT;
+	struct listing listing = list_folder(folder);
+	bool good = true;
 	for (size_t i = 0; i < listing.count; i++) {
-		if (remove_file(cache, listing.files[i].name)) {
+		if (remove_file(folder, listing.files[i].name)) {
 			removed->files++;
 			removed->bytes += listing.files[i].size;
 		} else if (good) {
@@ -241,5 +303,6 @@ bool cairn_cache_clear(const struct cairn_cache *cache, struct cairn_cache_use *
 		}
 	}
 	free(listing.files);
+	close(folder);
 	return good;
 }

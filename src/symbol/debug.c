@@ -115,7 +115,7 @@ static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, con
 	if (!cairn_elf_altlink(owner, &name, build_id) || !*name)
 		return;
 	for (size_t i = 0; !debug->files.alt && (path = cairn_search_alt(&finder->arena, finder->options, owner_path, name, i)); i++)
-		if (look(debug, path))
+		if (!(path == name && cairn_path_is_special(name)) && look(debug, path))
 			debug->files.alt = open_alt(path, build_id);
 	if (!debug->files.alt && cairn_build_id_valid(build_id))
 		for (size_t i = 0; !debug->files.alt && (path = cairn_search_build_id(&finder->arena, finder->options, build_id, i)); i++)
@@ -183,6 +183,14 @@ void cairn_find_debug(struct cairn_finder *finder, const struct cairn_binary *bi
 	struct cairn_elf *elf = debug->files.binary = cairn_elf_open(binary->path, &error);
 	if (!elf) {
 		debug->note = cairn_arena_text(&finder->arena, cairn_bytes_of(error.text));
+		return;
+	}
+	const struct cairn_identity *found = &binary->identity; /* nothing, if the caller has not looked for it */
+	if (found->inode && (elf->file.inode != found->inode || elf->file.bytes.length != found->size ||
+			     elf->file.modified_ns != found->modified_ns)) {
+		debug->note = cairn_arena_format(&finder->arena, "%s was replaced while it was read", binary->path);
+		cairn_elf_close(elf);
+		debug->files.binary = NULL;
 		return;
 	}
 	const struct cairn_elf *owner = elf;

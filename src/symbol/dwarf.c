@@ -47,12 +47,43 @@ void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool spl
 	}
 }
 
-bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, uint64_t end)
+void cairn_dwarf_stream(struct cairn_dwarf *dwarf)
 {
-	if (end > dwarf->sections[CAIRN_DWARF_INFO].length)
+	static const enum cairn_dwarf_section streams[] = {CAIRN_DWARF_INFO, CAIRN_DWARF_LINE};
+	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+		if (dwarf->inflates[streams[i]])
+			cairn_inflate_stream(dwarf->inflates[streams[i]]);
+}
+
+bool cairn_dwarf_is_stream(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section)
+{
+	return dwarf->inflates[section] && cairn_inflate_is_stream(dwarf->inflates[section]);
+}
+
+bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t end)
+{
+	if (end > dwarf->sections[section].length)
 		return false;
-	struct cairn_inflate *inflate = dwarf->inflates[CAIRN_DWARF_INFO];
-	return !inflate || cairn_inflate_wait(inflate, (size_t)end);
+	struct cairn_inflate *inflate = dwarf->inflates[section];
+	return !inflate || cairn_inflate_wait(inflate, (size_t)start, (size_t)end);
+}
+
+void cairn_dwarf_hold(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t end)
+{
+	if (dwarf->inflates[section])
+		cairn_inflate_hold(dwarf->inflates[section], (size_t)start, (size_t)end);
+}
+
+void cairn_dwarf_release(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t end)
+{
+	if (dwarf->inflates[section])
+		cairn_inflate_release(dwarf->inflates[section], (size_t)start, (size_t)end);
+}
+
+const char *cairn_dwarf_keep(
+	const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, const char *text, struct cairn_arena *arena)
+{
+	return text && cairn_dwarf_is_stream(dwarf, section) ? cairn_arena_text(arena, cairn_bytes_of(text)) : text;
 }
 
 void cairn_dwarf_expect(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t length)
@@ -64,13 +95,15 @@ void cairn_dwarf_expect(const struct cairn_dwarf *dwarf, enum cairn_dwarf_sectio
 void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf)
 {
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
-		if (i != CAIRN_DWARF_INFO && dwarf->inflates[i])
-			cairn_inflate_wait(dwarf->inflates[i], dwarf->sections[i].length);
+		if (i != CAIRN_DWARF_INFO && i != CAIRN_DWARF_STR && dwarf->inflates[i] && !cairn_dwarf_is_stream(dwarf, i))
+			cairn_inflate_wait(dwarf->inflates[i], 0, dwarf->sections[i].length);
 }
 
 const char *cairn_dwarf_string(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t offset)
 {
 	struct cairn_bytes rest = cairn_bytes_skip(dwarf->sections[section], (size_t)offset);
 	size_t length = rest.length < CAIRN_LONGEST_NAME ? rest.length : CAIRN_LONGEST_NAME;
+	if (length && dwarf->inflates[section])
+		cairn_inflate_wait(dwarf->inflates[section], (size_t)offset, (size_t)offset + length);
 	return length && memchr(rest.data, 0, length) ? rest.data : NULL;
 }

@@ -1,12 +1,13 @@
 /* dwarf.h - the DWARF sections of one file, and the constants of DWARF 2 to 5 that the readers know.
  *
  * A *file* here is anything with a .debug_info: a binary, its separate debug file, dwz's shared file, a .dwo, or one unit's part of a
- * .dwp. The bytes of a compressed section appear while it is being decompressed; `cairn_dwarf_await` waits for a part of .debug_info, and
- * `cairn_dwarf_await_others` for all other sections.
+ * .dwp. The bytes of a compressed section appear while it is being decompressed; `cairn_dwarf_await` waits for a part of a section. In a
+ * large file .debug_info and .debug_line are streams (base/inflate.h): a part of them can be read only while it is held.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_DWARF_H
 #define CAIRN_SYMBOL_DWARF_H
 
+#include "base/arena.h"
 #include "symbol/elf.h"
 
 enum cairn_dwarf_section {
@@ -38,15 +39,32 @@ struct cairn_dwarf {
 /* Finds the DWARF sections of ELF; their names end in ".dwo" if SPLIT. Does not decompress anything yet. */
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split);
 
-/* Waits until .debug_info can be read up to END; returns false if it ends before that. */
-bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, uint64_t end);
+/* Makes streams of the sections that are read from start to end. Call it before anything is read. */
+void cairn_dwarf_stream(struct cairn_dwarf *dwarf);
+
+/* Whether SECTION has become one: small ones do not, and those that lie on disk. */
+bool cairn_dwarf_is_stream(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section);
+
+/* Waits until SECTION can be read from START to END; returns false if it ends before that. */
+bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t end);
+
+/* Waits for the whole of the sections that are read at random: those that are no streams, except .debug_info, and .debug_str, which takes
+ * long: most strings of the first units are at its start, so readers wait for each string. */
+void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf);
+
+/* Holds and releases the part of SECTION from START to END. Does nothing if it is no stream. */
+void cairn_dwarf_hold(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t end);
+void cairn_dwarf_release(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t end);
+
+/* TEXT, which is in a held part of SECTION, for as long as ARENA: itself, or a copy if the section is a stream. NULL remains NULL. */
+const char *cairn_dwarf_keep(
+	const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, const char *text, struct cairn_arena *arena);
 
 /* Announces that LENGTH bytes of SECTION from START on will be read soon, which speeds up reading if the section was decompressed to
  * disk. */
 void cairn_dwarf_expect(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t length);
-void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf);
 
-/* The string at OFFSET of SECTION, or NULL. */
+/* The string at OFFSET of SECTION, or NULL. Waits until it is decompressed. */
 const char *cairn_dwarf_string(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t offset);
 
 /* Whether ADDRESS marks code that the linker removed: all ones, all ones minus one (in .debug_ranges and .debug_loc), or zero. */

@@ -64,29 +64,30 @@ static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 }
 
 /* The older form of compression: the section is named .zdebug_… and starts with "ZLIB" and the size, big-endian. */
-static void prepare_zdebug(struct cairn_elf_section *section)
+static void prepare_zdebug(const struct cairn_elf *elf, struct cairn_elf_section *section)
 {
 	if (section->bytes.length < 12 || !cairn_bytes_start_with(section->bytes, "ZLIB"))
 		return;
 	uint64_t size;
 	memcpy(&size, section->bytes.data + 4, sizeof size);
-	section->inflate = cairn_inflate_new(cairn_bytes_skip(section->bytes, 12), CAIRN_INFLATE_ZLIB, __builtin_bswap64(size));
+	section->inflate = cairn_inflate_new(
+		cairn_bytes_skip(section->bytes, 12), elf->file.guard != NULL, CAIRN_INFLATE_ZLIB, __builtin_bswap64(size));
 	if (!section->inflate)
 		section->bytes.length = 0;
 }
 
-static void prepare_compressed(struct cairn_layout layout, struct cairn_elf_section *section)
+static void prepare_compressed(const struct cairn_elf *elf, struct cairn_elf_section *section)
 {
 	Elf64_Chdr header = {0};
-	size_t size = cairn_layout_compression_size(layout);
+	size_t size = cairn_layout_compression_size(elf->layout);
 	if (section->bytes.length >= size)
-		cairn_layout_compression(layout, section->bytes.data, &header);
+		cairn_layout_compression(elf->layout, section->bytes.data, &header);
 	struct cairn_bytes packed = cairn_bytes_skip(section->bytes, size);
 	enum { compressed_by_zstd = 2 }; /* ELFCOMPRESS_ZSTD, which is missing from older headers */
 	if (header.ch_type == ELFCOMPRESS_ZLIB)
-		section->inflate = cairn_inflate_new(packed, CAIRN_INFLATE_ZLIB, header.ch_size);
+		section->inflate = cairn_inflate_new(packed, elf->file.guard != NULL, CAIRN_INFLATE_ZLIB, header.ch_size);
 	else if (header.ch_type == compressed_by_zstd)
-		section->inflate = cairn_inflate_new(packed, CAIRN_INFLATE_ZSTD, header.ch_size);
+		section->inflate = cairn_inflate_new(packed, elf->file.guard != NULL, CAIRN_INFLATE_ZSTD, header.ch_size);
 	if (!section->inflate)
 		section->bytes.length = 0;
 }
@@ -110,9 +111,9 @@ static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct 
 	if (section->bytes.length == 0)
 		return;
 	if (entry->sh_flags & SHF_COMPRESSED)
-		prepare_compressed(elf->layout, section);
+		prepare_compressed(elf, section);
 	else if (strncmp(section->name, ".zdebug_", 8) == 0)
-		prepare_zdebug(section);
+		prepare_zdebug(elf, section);
 }
 
 /* More than any linker writes: a file may claim one for each 64 bytes it has, and each is a few hundred bytes of memory here. */
@@ -271,7 +272,7 @@ static struct cairn_bytes contents(struct cairn_elf_section *section)
 	if (!section->inflate)
 		return section->bytes;
 	struct cairn_bytes bytes = cairn_inflate_bytes(section->inflate);
-	return cairn_inflate_wait(section->inflate, bytes.length) ? bytes : (struct cairn_bytes){"", 0};
+	return cairn_inflate_wait(section->inflate, 0, bytes.length) ? bytes : (struct cairn_bytes){"", 0};
 }
 
 struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name)
@@ -423,5 +424,15 @@ bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_
 			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info), entry.st_shndx};
 		return true;
 	}
+	return false;
+}
+
+bool cairn_elf_exports(const struct cairn_elf *elf, const char *name)
+{
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if (strcmp(symbol.name, name) == 0)
+			return true;
 	return false;
 }

@@ -131,4 +131,7 @@ struct cairn_elf_symbols {
 struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const char *table);
 bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol);
 
+/* Whether NAME is defined among the dynamic symbols. */
+bool cairn_elf_exports(const struct cairn_elf *elf, const char *name);
+
 #endif

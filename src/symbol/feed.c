@@ -149,31 +149,34 @@ static bool next_of_all(struct cairn_feed *feed, struct cairn_job *job)
 		uint64_t offset = feed->next_unit;
 		bool good = cairn_unit_read(&job->unit, feed->dwarf, offset, &feed->next_unit);
 		feed->ended = feed->next_unit == 0;
-		if (!good || !cairn_unit_has_code(&job->unit))
+		if (!good)
 			continue;
-		if (is_known(feed, offset))
+		if (cairn_unit_has_code(&job->unit) && is_known(feed, offset))
 			take_touches(feed, job, offset);
-		else
+		else if (cairn_unit_has_code(&job->unit))
 			take_ranges(feed, job);
 		if (job->span_count)
 			return true;
+		cairn_unit_release(&job->unit);
 	}
 	return false;
 }
 
 static bool next_touched(struct cairn_feed *feed, struct cairn_job *job)
 {
-	if (feed->next_touch == feed->aranges.touch_count)
-		return false;
-	job->unit.offset = feed->aranges.touches[feed->next_touch].unit;
-	take_touches(feed, job, job->unit.offset);
-	return true;
+	while (feed->next_touch < feed->aranges.touch_count) {
+		uint64_t next, offset = feed->aranges.touches[feed->next_touch].unit;
+		job->span_count = 0;
+		take_touches(feed, job, offset);
+		if (cairn_unit_read(&job->unit, feed->dwarf, offset, &next))
+			return true;
+	}
+	return false;
 }
 
 bool cairn_feed_next(struct cairn_feed *feed, struct cairn_job *job, struct cairn_abbrev_cache *cache)
 {
 	for (;;) {
-		uint64_t next;
 		job->span_count = 0;
 		pthread_mutex_lock(&feed->lock);
 		bool found = feed->all_units ? next_of_all(feed, job) : next_touched(feed, job);
@@ -181,9 +184,10 @@ bool cairn_feed_next(struct cairn_feed *feed, struct cairn_job *job, struct cair
 		if (!found)
 			return false;
 		/* Waiting until the unit is decompressed, and reading it, is left to the thread that will walk it. */
-		if (cairn_unit_read(&job->unit, feed->dwarf, job->unit.offset, &next) && cairn_unit_read_root(&job->unit, cache)) {
+		if (cairn_unit_read_root(&job->unit, cache)) {
 			set_places(job);
 			return true;
 		}
+		cairn_unit_release(&job->unit);
 	}
 }

@@ -16,8 +16,8 @@ struct cairn_span {
 	size_t count;
 };
 
-/* A unit with its root read, and the sorted places of the addresses that may be in it. All zeroes is none; each thread has its own, and
- * frees it with cairn_job_free. */
+/* A unit with its root read, which is held, and the sorted places of the addresses that may be in it. All zeroes is none; each thread has
+ * its own, and frees it with cairn_job_free. */
 struct cairn_job {
 	struct cairn_unit unit;
 	size_t *places;
@@ -32,7 +32,8 @@ struct cairn_job {
 struct cairn_feed *cairn_feed_new(struct cairn_dwarf *dwarf, const uint64_t *addresses, size_t count);
 void cairn_feed_free(struct cairn_feed *feed);
 
-/* Makes JOB the next unit; returns false after the last. Any thread may call it, with its own cache. */
+/* Makes JOB the next unit, for the caller to release (cairn_unit_release); returns false after the last. Any thread may call it, with its
+ * own cache. */
 bool cairn_feed_next(struct cairn_feed *feed, struct cairn_job *job, struct cairn_abbrev_cache *cache);
 
 void cairn_job_free(struct cairn_job *job);

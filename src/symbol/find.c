@@ -39,16 +39,15 @@ void cairn_finder_free(struct cairn_finder *finder)
 
 bool cairn_module_has_file(const char *path)
 {
-	static const char *const pseudo[] = {"//anon", "/memfd:", "/dev/", "/SYSV", "/anon_hugepage", "/i915", "/proc/",
+	static const char *const pseudo[] = {"//anon", "/memfd:", "/SYSV", "/anon_hugepage", "/i915",
 					     "linux-vdso.so." /* as the loader calls [vdso] */};
-	if (path[0] == '\0' || path[0] == '[')
+	if (path[0] == '\0' || path[0] == '[' || cairn_path_is_special(path))
 		return false;
 	for (size_t i = 0; i < sizeof pseudo / sizeof *pseudo; i++)
 		if (strncmp(path, pseudo[i], strlen(pseudo[i])) == 0)
 			return false;
-	/* The kernel lists no path in such a form. A sender could lead to what is refused above with it, or to a file that is open here. */
-	return !strstr(path, "//") && !strstr(path, "/./") && !strstr(path, "../") && strncmp(path, "proc/", 5) != 0 &&
-	       strncmp(path, "dev/", 4) != 0 && strncmp(path, "./proc/", 7) != 0 && strncmp(path, "./dev/", 6) != 0;
+	/* The kernel lists no path in such a form. A sender could lead to a file that is open here with it. */
+	return !strstr(path, "//") && !strstr(path, "/./") && !strstr(path, "../");
 }
 
 /* Reads the identity of a file that may have been loaded: not of an object file. */
@@ -238,7 +237,7 @@ static bool try_own_path(struct search *search)
 	}
 	if (!try_path(search, search->path))
 		return false;
-	if (search->profile->time_ns && search->binary->identity.modified_ns > search->profile->time_ns)
+	if (search->profile->facts.time_ns && search->binary->identity.modified_ns > search->profile->facts.time_ns)
 		search->binary->warning = cairn_arena_format(&search->finder->arena,
 			"%s is newer than the profile; if it was rebuilt since, its names are wrong", search->path);
 	return true;

@@ -3,11 +3,11 @@
 #include "symbol/identity.h"
 
 #include "base/cursor.h"
+#include "base/file.h"
 #include "base/time.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,25 +95,18 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *arena, const char *path, struct cairn_error *error)
 {
 	*identity = (struct cairn_identity){0};
-	struct source source = {.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .arena = arena};
 	struct stat status;
+	struct source source = {.descriptor = cairn_file_open(path, &status, error), .arena = arena};
 	if (source.descriptor < 0)
-		return cairn_fail_errno(error, "%s", path);
-	ssize_t got = -1;
-	bool good = fstat(source.descriptor, &status) == 0 || cairn_fail_errno(error, "%s", path);
-	errno = EINVAL;
-	if (good && !S_ISREG(status.st_mode))
-		good = cairn_fail(error, "%s: %s, not a program or library", path,
-				  S_ISDIR(status.st_mode) ? "a folder" : "a pipe, a socket or a device");
-	if (good) {
-		got = pread(source.descriptor, source.head, sizeof source.head, 0);
-		good = got >= 0 || cairn_fail_errno(error, "%s", path);
-	}
+		return false;
+	ssize_t got = pread(source.descriptor, source.head, sizeof source.head, 0);
+	bool good = got >= 0 || cairn_fail_errno(error, "%s", path);
 	if (good) {
 		source.head_length = (size_t)got;
 		identity->size = (uint64_t)status.st_size;
 		identity->inode = status.st_ino;
 		identity->modified_ns = cairn_time_ns(&status.st_mtim);
+		errno = EINVAL;
 		good = read_headers(identity, &source, path, error);
 	}
 	close(source.descriptor);

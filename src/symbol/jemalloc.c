@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/jemalloc.h"
 
+#include "arch/arch.h"
+
 #include <ctype.h>
 #include <elf.h>
 #include <stdio.h>
@@ -132,7 +134,7 @@ bool cairn_elf_jemalloc_symbol(const struct cairn_elf *elf, const struct cairn_e
 static bool relocated(const struct cairn_elf *elf, uint64_t address, uint64_t *value)
 {
 	struct cairn_bytes entries = cairn_elf_named(elf, ".rela.dyn");
-	uint32_t relative = elf->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	uint32_t relative = cairn_arch_relative(elf->machine);
 	for (; entries.length >= sizeof(Elf64_Rela); entries = cairn_bytes_skip(entries, sizeof(Elf64_Rela))) {
 		Elf64_Rela entry;
 		memcpy(&entry, entries.data, sizeof entry);

@@ -96,13 +96,25 @@ static void read_new_table(struct cairn_lines *lines, struct cairn_cursor *in, b
 	}
 }
 
-bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
+/* Holds the bytes of .debug_line up to END from now on, and waits for them. */
+static void hold(struct cairn_lines *lines, uint64_t end)
 {
-	*lines = (struct cairn_lines){.unit = unit};
-	if (!unit->has_lines)
-		return false;
+	const struct cairn_unit *unit = lines->unit;
+	cairn_dwarf_hold(unit->dwarf, CAIRN_DWARF_LINE, unit->lines, end);
+	if (lines->end)
+		cairn_dwarf_release(unit->dwarf, CAIRN_DWARF_LINE, unit->lines, lines->end);
+	lines->end = end;
+	cairn_dwarf_await(unit->dwarf, CAIRN_DWARF_LINE, unit->lines, end);
+}
+
+/* The header of the program and what follows it, without the length at the start. */
+static struct cairn_cursor read_length(struct cairn_lines *lines)
+{
+	enum { long_length = 12 };
+	const struct cairn_unit *unit = lines->unit;
 	struct cairn_cursor in = cairn_dwarf_cursor(unit->dwarf, unit->dwarf->sections[CAIRN_DWARF_LINE]);
 	cairn_cursor_seek(&in, unit->lines);
+	hold(lines, unit->lines + (cairn_cursor_left(&in) < long_length ? cairn_cursor_left(&in) : long_length));
 	lines->encoding = (struct cairn_encoding){.offset_size = 4, .address_size = unit->encoding.address_size};
 	uint64_t length = cairn_cursor_u32(&in);
 	if (length == UINT32_MAX) {
@@ -112,6 +124,16 @@ bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
 	if (length < cairn_cursor_left(&in))
 		in.end = in.at + length;
 	lines->size = cairn_cursor_left(&in);
+	hold(lines, cairn_cursor_offset(&in) + lines->size);
+	return in;
+}
+
+bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
+{
+	*lines = (struct cairn_lines){.unit = unit};
+	if (!unit->has_lines || unit->lines >= unit->dwarf->sections[CAIRN_DWARF_LINE].length)
+		return false;
+	struct cairn_cursor in = read_length(lines);
 	uint16_t version = cairn_cursor_u16(&in);
 	if (in.failed || version < 2 || version > 5)
 		return false;
@@ -144,6 +166,8 @@ bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
 
 void cairn_lines_close(struct cairn_lines *lines)
 {
+	if (lines->end)
+		cairn_dwarf_release(lines->unit->dwarf, CAIRN_DWARF_LINE, lines->unit->lines, lines->end);
 	free(lines->directories);
 	free(lines->files);
 }
@@ -358,7 +382,9 @@ const char *cairn_lines_path(struct cairn_lines *lines, uint64_t number, struct 
 		file->directory < lines->directory_count ? cairn_unit_text(lines->unit, &lines->directories[file->directory]) : NULL;
 	const char *root = lines->unit->directory; /* also directory 0 */
 	if (!name || name[0] == '/' || !directory)
-		file->path = name;
+		file->path = file->name.kind == CAIRN_FORM_TEXT
+				     ? cairn_dwarf_keep(lines->unit->dwarf, CAIRN_DWARF_LINE, name, arena)
+				     : name;
 	else if (directory[0] == '/' || !root || file->directory == 0)
 		file->path = cairn_arena_format(arena, "%.4096s/%.4096s", directory, name);
 	else

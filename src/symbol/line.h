@@ -25,6 +25,7 @@ struct cairn_lines {
 	uint8_t opcode_base;
 	const unsigned char *operand_counts; /* of standard opcodes, from opcode 1 */
 	size_t size; /* of the header, with its tables, and the program */
+	uint64_t end; /* of what is held of .debug_line; 0 for nothing */
 	struct cairn_cursor program;
 	struct cairn_form_value *directories;
 	size_t directory_count, directory_capacity;
@@ -49,7 +50,7 @@ struct cairn_line_function {
 };
 
 /* Reads the header of UNIT's program and its tables of files. Returns false if they cannot be read; the part of the tables that was read
- * can still be used. Free with cairn_lines_close. */
+ * can still be used. Holds that part of .debug_line until cairn_lines_close, which frees the rest as well. */
 bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit);
 void cairn_lines_close(struct cairn_lines *lines);
 

@@ -44,7 +44,7 @@ size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *p
 {
 	struct cairn_file maps;
 	const char *own = cairn_profile_string(profile, module->path);
-	unsigned long long pid = profile->process_id;
+	unsigned long long pid = profile->facts.process_id;
 	size_t count = 0;
 	if (!read_maps(pid, &maps))
 		return 0;
@@ -82,9 +82,9 @@ const char *cairn_live_root(struct cairn_arena *arena, const struct cairn_profil
 {
 	struct stat ours, theirs;
 	struct cairn_file maps;
-	const char *root = cairn_arena_format(arena, "/proc/%llu/root", (unsigned long long)profile->process_id);
-	if (!profile->process_id || stat("/", &ours) != 0 || stat(cairn_arena_format(arena, "%s/.", root), &theirs) != 0 ||
-	    (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) || !read_maps(profile->process_id, &maps))
+	const char *root = cairn_arena_format(arena, "/proc/%llu/root", (unsigned long long)profile->facts.process_id);
+	if (!profile->facts.process_id || stat("/", &ours) != 0 || stat(cairn_arena_format(arena, "%s/.", root), &theirs) != 0 ||
+	    (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) || !read_maps(profile->facts.process_id, &maps))
 		return NULL;
 	bool same = has_mapping(maps.bytes, profile);
 	cairn_file_close(&maps);
@@ -117,7 +117,7 @@ bool cairn_live_runs(const struct cairn_life *life)
 bool cairn_live_is_over(const struct cairn_profile *profile)
 {
 	struct cairn_life life;
-	const char *text = cairn_profile_string(profile, profile->life);
+	const char *text = cairn_profile_string(profile, profile->facts.life);
 	bool known = text[0] && cairn_life_parse(cairn_bytes_of(text), &life) && life.ticks && life.boot == cairn_life_boot();
 	return known && access("/proc/self", F_OK) == 0 && !cairn_live_runs(&life);
 }

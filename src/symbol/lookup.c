@@ -14,10 +14,16 @@
 #include "symbol/symtab.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { worth_a_thread = 256 * 1024 };
+/* One thread at a time decompresses a stream. A few others keep up with it, and each holds some megabytes of it. */
+enum { stream_threads = 4 };
+/* So many functions at an address are always kept; all addresses together may have some more. Real programs have three or four on average,
+ * and a few hundred at most. */
+enum { frames_for_an_address = 8, frames_least = 1 << 20 };
 
 /* What one thread keeps from unit to unit, and the frames it has made. */
 struct worker {
@@ -34,6 +40,7 @@ struct cairn_symbols {
 	struct worker *workers;
 	unsigned width;
 	pthread_mutex_t lock; /* protects the warnings and the answers of a batch */
+	atomic_long frames_left; /* how many more frames than those that are always kept may be made */
 	struct cairn_strings warning_texts;
 	const char **warnings;
 	size_t warning_count, warning_capacity;
@@ -52,6 +59,7 @@ struct batch {
 	size_t count;
 	struct answer *answers;
 	struct cairn_feed *feed;
+	/* The sections that are still to be decompressed; smallest first. */
 	struct cairn_inflate *inflates[2 * CAIRN_DWARF_SECTIONS];
 	size_t inflate_count;
 };
@@ -62,11 +70,13 @@ struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files
 	symbols->files = *files;
 	symbols->width = cairn_pool_width();
 	symbols->workers = cairn_array_zero(symbols->width, sizeof *symbols->workers);
+	symbols->frames_left = frames_least;
 	pthread_mutex_init(&symbols->lock, NULL);
 	struct cairn_elf *source = files->debug && cairn_elf_has_dwarf(files->debug) ? files->debug : files->binary;
 	symbols->has_dwarf = source && cairn_elf_has_dwarf(source);
 	if (symbols->has_dwarf) {
 		cairn_dwarf_open(&symbols->main, source, false);
+		cairn_dwarf_stream(&symbols->main);
 		symbols->main.units = cairn_units_new(&symbols->main);
 		symbols->split = cairn_split_new(files->package, &(struct cairn_split_places){files->sysroot, files->folders,
 			files->folder_count, (files->binary ? files->binary : source)->path});
@@ -116,6 +126,16 @@ const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, siz
 	return symbols->split ? cairn_split_sought(symbols->split, count) : NULL;
 }
 
+const char *cairn_symbols_changed(const struct cairn_symbols *symbols)
+{
+	const struct cairn_symbols_files *files = &symbols->files;
+	const struct cairn_elf *const opened[] = {files->binary, files->debug, files->alt, files->package};
+	for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+		if (opened[i] && opened[i]->owns_file && !cairn_file_is_intact(&opened[i]->file, opened[i]->path))
+			return opened[i]->path;
+	return symbols->split ? cairn_split_changed(symbols->split) : NULL;
+}
+
 static void warn(struct cairn_symbols *symbols, const char *text)
 {
 	enum { most_warnings = 16 };
@@ -145,17 +165,35 @@ static void set_place(struct cairn_symbol_frame *frame, struct worker *worker, s
 	frame->column = column;
 }
 
+/* How many of the COUNT functions at an address are kept. A small file may nest a thousand inlined calls at all of its addresses. */
+static uint32_t allow_frames(struct cairn_symbols *symbols, uint32_t count)
+{
+	long more = (long)count - frames_for_an_address;
+	if (more <= 0 || atomic_fetch_sub(&symbols->frames_left, more) >= more)
+		return count;
+	atomic_fetch_add(&symbols->frames_left, more);
+	warn(symbols, "too many inlined calls; of some addresses, only the outermost functions are known");
+	return frames_for_an_address;
+}
+
 /* The line program gives the position in the innermost function; in each function further out, the position is that of the inlined call. */
-static struct cairn_symbol make_symbol(struct worker *worker, struct findings *findings, size_t i)
+static struct cairn_symbol make_symbol(struct cairn_symbols *symbols, struct worker *worker, struct findings *findings, size_t i)
 {
 	const struct cairn_inline_call *call = findings->calls[i];
 	const struct cairn_line_row *row = &findings->rows[i];
 	uint32_t count = call ? 0 : 1;
 	for (const struct cairn_inline_call *each = call; each; each = each->caller)
 		count++;
-	struct cairn_symbol_frame *frames = cairn_arena_zero(&worker->kept, count, sizeof *frames);
-	if (row->found)
+	uint32_t kept = allow_frames(symbols, count);
+	struct cairn_symbol_frame *frames = cairn_arena_zero(&worker->kept, kept, sizeof *frames);
+	if (count > kept) {
+		for (; count > kept + 1; count--)
+			call = call->caller;
+		set_place(&frames[0], worker, &findings->lines, call->file, call->line, call->column);
+		call = call->caller;
+	} else if (row->found) {
 		set_place(&frames[0], worker, &findings->lines, row->file, row->line, row->column);
+	}
 	for (uint32_t k = 0; call; k++, call = call->caller) {
 		frames[k].function = call->name.text;
 		frames[k].function_line = call->name.line;
@@ -164,7 +202,7 @@ static struct cairn_symbol make_symbol(struct worker *worker, struct findings *f
 		if (call->caller)
 			set_place(&frames[k + 1], worker, &findings->lines, call->file, call->line, call->column);
 	}
-	return (struct cairn_symbol){frames, count, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
+	return (struct cairn_symbol){frames, kept, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
 }
 
 /* Whether the function at CALL has a plain name only, in a language that mangles names: GCC writes no linkage names for functions that are
@@ -178,17 +216,27 @@ static bool is_plain(const struct findings *findings, const struct cairn_inline_
 
 /* Two units may contain the same address: a linker that keeps one copy of a function may leave the description of the other as it is. The
  * first unit in the file counts, whichever was walked first. */
+static bool is_first(const struct answer *answer, const struct cairn_job *job)
+{
+	return !answer->symbol.count || job->unit.offset < answer->unit;
+}
+
 static void keep_answers(struct batch *batch, struct worker *worker, const struct cairn_job *job, struct findings *findings)
 {
 	struct cairn_arena scratch = {0};
 	struct cairn_symbol *symbols = cairn_arena_zero(&scratch, job->count, sizeof *symbols);
+	bool *wanted = cairn_arena_zero(&scratch, job->count, sizeof *wanted);
+	pthread_mutex_lock(&batch->symbols->lock);
 	for (size_t i = 0; i < job->count; i++)
-		if (findings->calls[i] || findings->rows[i].found)
-			symbols[i] = make_symbol(worker, findings, i);
+		wanted[i] = (findings->calls[i] || findings->rows[i].found) && is_first(&batch->answers[job->places[i]], job);
+	pthread_mutex_unlock(&batch->symbols->lock);
+	for (size_t i = 0; i < job->count; i++)
+		if (wanted[i])
+			symbols[i] = make_symbol(batch->symbols, worker, findings, i);
 	pthread_mutex_lock(&batch->symbols->lock);
 	for (size_t i = 0; i < job->count; i++) {
 		struct answer *answer = &batch->answers[job->places[i]];
-		if (symbols[i].count && (!answer->symbol.count || job->unit.offset < answer->unit))
+		if (symbols[i].count && is_first(answer, job))
 			*answer = (struct answer){symbols[i], job->unit.offset, is_plain(findings, findings->calls[i])};
 	}
 	pthread_mutex_unlock(&batch->symbols->lock);
@@ -235,10 +283,10 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 		if (!tree)
 			warn(symbols, error.text);
 	}
-	if (tree) {
-		findings.calls = cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count);
-		findings.mangles = tree->mangles;
-	}
+	/* A skeleton may have the inlined calls itself, for readers without the other file (clang -fsplit-dwarf-inlining), but neither its
+	 * language nor linkage names. */
+	findings.calls = cairn_functions_match(tree ? tree : unit, &worker->names, &scratch, addresses, job->count);
+	findings.mangles = tree ? tree->mangles : true;
 	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0;
 	has_lines = cairn_names_spend(&worker->names, findings.lines.size) && has_lines;
 	/* Rust units without code do not say so; hundreds of them are tried with all addresses, and find nothing. */
@@ -276,24 +324,29 @@ static void work_off(struct batch *batch, struct worker *worker)
 	while (cairn_feed_next(batch->feed, &job, &worker->names.abbrevs)) {
 		if (!cairn_names_spend(&worker->names, job.count)) {
 			warn(batch->symbols, "debug information refers to itself over and over; part of it was left out");
+			cairn_unit_release(&job.unit);
 			break;
 		}
 		walk_unit(batch, worker, &job);
+		cairn_unit_release(&job.unit);
 	}
 	cairn_job_free(&job);
 }
 
-/* The first items decompress a section each; the others loop over the feed, one for each thread. */
+/* The first items decompress a section each, the largest first; the others loop over the feed, one for each thread. What the loops read in
+ * order they decompress on their way. */
 static void run_item(void *context, size_t item, unsigned worker)
 {
 	struct batch *batch = context;
-	if (item < batch->inflate_count)
-		cairn_inflate_run(batch->inflates[item]);
-	else
+	if (item >= batch->inflate_count) {
 		work_off(batch, &batch->symbols->workers[worker]);
+		return;
+	}
+	struct cairn_inflate *inflate = batch->inflates[batch->inflate_count - 1 - item];
+	if (inflate != batch->symbols->main.inflates[CAIRN_DWARF_INFO] && !cairn_inflate_is_stream(inflate))
+		cairn_inflate_wait(inflate, 0, cairn_inflate_bytes(inflate).length);
 }
 
-/* .debug_info comes first: it takes longest, and everything waits for it. */
 static void add_inflates(struct batch *batch, const struct cairn_dwarf *dwarf)
 {
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
@@ -310,14 +363,12 @@ static int smallest_first(const void *a, const void *b)
 
 /* Reserves room for everything that is to be decompressed: memory for small sections, which are read at random, and files for those that do
  * not fit. Returns false if there is not enough of either: with some sections missing, DWARF would give wrong answers. */
-static bool place_inflates(const struct batch *batch)
+static bool place_inflates(struct batch *batch)
 {
-	struct cairn_inflate *inflates[2 * CAIRN_DWARF_SECTIONS];
 	bool good = true;
-	memcpy(inflates, batch->inflates, sizeof inflates);
-	qsort(inflates, batch->inflate_count, sizeof *inflates, smallest_first);
+	qsort(batch->inflates, batch->inflate_count, sizeof *batch->inflates, smallest_first);
 	for (size_t i = 0; good && i < batch->inflate_count; i++)
-		good = cairn_inflate_place(inflates[i]);
+		good = cairn_inflate_place(batch->inflates[i]);
 	return good;
 }
 
@@ -352,6 +403,8 @@ static void match_dwarf(struct batch *batch)
 	size_t threads = 1 + symbols->main.sections[CAIRN_DWARF_INFO].length / worth_a_thread;
 	size_t loops = batch->count < symbols->width ? batch->count : symbols->width;
 	loops = threads < loops ? threads : loops;
+	if (cairn_dwarf_is_stream(&symbols->main, CAIRN_DWARF_INFO) && loops > stream_threads)
+		loops = stream_threads;
 	cairn_pool_run_few(batch->inflate_count + loops, threads, run_item, batch);
 	cairn_feed_free(batch->feed);
 	for (size_t i = 0; i < batch->inflate_count && symbols->has_dwarf; i++)
@@ -365,20 +418,43 @@ static const char *name_of(const struct cairn_symbol *symbol)
 	return symbol->count ? symbol->frames[symbol->count - 1].function : NULL;
 }
 
+/* The length of a symbol's name without its version, which the tables of debug files have (memcpy@GLIBC_2.2.5). Zig's names may contain the
+ * same sign before other text. */
+static size_t unversioned_length(const char *name)
+{
+	static const char version[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+-~";
+	const char *last = strrchr(name, '@');
+	if (!last || !last[1] || last[1 + strspn(last + 1, version)])
+		return strlen(name);
+	return (size_t)(last - name) - (last > name && last[-1] == '@');
+}
+
+/* The length of the mark at TEXT by which C++ tells apart the two functions that it makes of a coroutine; 0 if there is none. */
+static size_t coroutine_mark(const char *text)
+{
+	static const char *const marks[] = {".actor", ".destroy"};
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		size_t length = strlen(marks[i]);
+		if (strncmp(text, marks[i], length) == 0 && (!text[length] || strchr(".@", text[length])))
+			return length;
+	}
+	return 0;
+}
+
 /* The length of a symbol's name without what linkers and compilers add to it: in the tables of debug files, the symbol's version.
  * Compilers mark parts and variants of a function (".cold", ".part.0", ".llvm.123"), which have the name of the function in DWARF, PLAIN.
  * These marks have no capitals, while a name with dots of its own, as Rust has them for "::", ends in a capital E. */
 static size_t bare_length(const char *name, const char *plain)
 {
 	static const char mark[] = ".abcdefghijklmnopqrstuvwxyz0123456789_";
-	size_t length = strcspn(name, "@");
+	size_t length = unversioned_length(name);
 	if (!plain || strcmp(name, plain) == 0)
 		return length;
 	size_t start = length;
 	while (start > 0 && memchr(mark, name[start - 1], sizeof mark - 1))
 		start--;
 	const char *dot = memchr(name + start, '.', length - start);
-	return dot ? (size_t)(dot - name) : length;
+	return dot ? (size_t)(dot - name) + coroutine_mark(dot) : length;
 }
 
 static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, const struct cairn_symtab_match *match,
@@ -477,6 +553,7 @@ void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *address
 		if (i == 0 || wanted[i].address != wanted[i - 1].address)
 			sorted[batch.count++] = wanted[i].address;
 	batch.answers = cairn_arena_zero(&scratch, batch.count, sizeof *batch.answers);
+	symbols->frames_left += (long)batch.count;
 	match_all(&batch);
 	for (size_t i = 0, k = 0; i < count; i++) {
 		if (sorted[k] != wanted[i].address)

@@ -5,8 +5,9 @@
  * time.
  *
  * One call answers a whole batch. It reads only compilation units that contain an address, walks each once for all its addresses, and
- * uses all processors while compressed sections are still being decompressed. Addresses that DWARF does not name may be named by .symtab,
- * .dynsym and the mini symbol table: a symbol names an address only within its size.
+ * uses several processors while compressed sections are still being decompressed; of the largest ones, only a part is in memory at a time.
+ * Addresses that DWARF does not name may be named by .symtab, .dynsym and the mini symbol table: a symbol names an address only within its
+ * size.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_LOOKUP_H
 #define CAIRN_SYMBOL_LOOKUP_H
@@ -54,7 +55,7 @@ void cairn_symbols_close(struct cairn_symbols *symbols);
 
 /* Fills RESULTS[i] for the link-time address ADDRESSES[i], in any order, with or without duplicates. SYMBOLS owns frames and strings;
  * equal strings are often, but not always, the same pointer. Only one call at a time; it uses threads itself. Later calls reuse what
- * earlier calls decompressed. */
+ * earlier calls decompressed, as far as it is still in memory. */
 void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *addresses, size_t count, struct cairn_symbol *results);
 
 /* Messages about damage found while reading (a missing .dwo, circular lists), each once and at most a screenful. *COUNT of them; borrowed
@@ -66,5 +67,8 @@ bool cairn_symbols_lacked_room(const struct cairn_symbols *symbols);
 
 /* Paths without a matching file that could have had names (of a .dwo): *COUNT of them, borrowed until the next lookup. */
 const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, size_t *count);
+
+/* The path of a file that was written to after it was opened, so that what was read may be of two builds; NULL if there is none. */
+const char *cairn_symbols_changed(const struct cairn_symbols *symbols);
 
 #endif

@@ -45,7 +45,21 @@ static struct wanted *list_wanted(const struct cairn_profile *profile, size_t *c
 	return wanted;
 }
 
-static void take_line(struct cairn_bytes line, struct wanted *wanted, size_t count)
+/* The first address from AT on that has no name yet; COUNT if there is none. NEXT leads there, by fewer steps each time. */
+static size_t next_nameless(size_t *next, size_t at)
+{
+	size_t found = at;
+	while (next[found] != found)
+		found = next[found];
+	while (next[at] != found) {
+		size_t following = next[at];
+		next[at] = found;
+		at = following;
+	}
+	return found;
+}
+
+static void take_line(struct cairn_bytes line, struct wanted *wanted, size_t count, size_t *next)
 {
 	uint64_t start, size;
 	if (!cairn_text_hex(&line, &start) || !cairn_text_take(&line, " ") || !cairn_text_hex(&line, &size) ||
@@ -59,8 +73,33 @@ static void take_line(struct cairn_bytes line, struct wanted *wanted, size_t cou
 		else
 			high = middle;
 	}
-	for (; low < count && wanted[low].address - start < size; low++)
+	for (low = next_nameless(next, low); low < count && wanted[low].address - start < size; low = next_nameless(next, low)) {
 		wanted[low].name = line;
+		next[low] = low + 1;
+	}
+}
+
+/* Removes the last line of TEXT, which may be incomplete unless a line end is the last character. */
+static struct cairn_bytes take_last_line(struct cairn_bytes *text)
+{
+	const char *end = text->length ? memrchr(text->data, '\n', text->length - 1) : NULL;
+	size_t start = end ? (size_t)(end - text->data) + 1 : 0;
+	struct cairn_bytes line = cairn_bytes_skip(*text, start);
+	text->length = start;
+	return line;
+}
+
+/* Reads lines from the last to the first, so that each address is named once, however many lines cover it. */
+static void take_lines(struct cairn_bytes text, struct wanted *wanted, size_t count)
+{
+	size_t *next = cairn_array_new(count + 1, sizeof *next);
+	for (size_t i = 0; i <= count; i++)
+		next[i] = i;
+	if (text.length > 0 && text.data[text.length - 1] != '\n')
+		take_last_line(&text);
+	while (text.length > 0 && next_nameless(next, 0) < count)
+		take_line(cairn_text_trim(take_last_line(&text)), wanted, count, next);
+	free(next);
 }
 
 void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text)
@@ -68,11 +107,7 @@ void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text)
 	enum { name_most = 1000 };
 	size_t count;
 	struct wanted *wanted = list_wanted(profile, &count);
-	struct cairn_bytes line;
-	bool complete;
-	while (count > 0 && cairn_text_line(&text, &line, &complete))
-		if (complete) /* the last line may be incomplete */
-			take_line(line, wanted, count);
+	take_lines(text, wanted, count);
 	for (size_t i = 0; i < count; i++) {
 		struct cairn_bytes name = wanted[i].name;
 		if (name.length == 0)
@@ -91,9 +126,9 @@ static bool is_trusted(const char *path, const struct cairn_profile *profile)
 	struct stat file, process;
 	char folder[48];
 	if (lstat(path, &file) != 0 || !S_ISREG(file.st_mode) ||
-	    (profile->start_ns && ((int64_t)file.st_mtim.tv_sec + 1) * CAIRN_SECOND_NS < profile->start_ns))
+	    (profile->facts.start_ns && ((int64_t)file.st_mtim.tv_sec + 1) * CAIRN_SECOND_NS < profile->facts.start_ns))
 		return false;
-	snprintf(folder, sizeof folder, "/proc/%llu", (unsigned long long)profile->process_id);
+	snprintf(folder, sizeof folder, "/proc/%llu", (unsigned long long)profile->facts.process_id);
 	uid_t user = stat(folder, &process) == 0 ? process.st_uid : geteuid();
 	return file.st_uid == user || file.st_uid == 0;
 }
@@ -102,7 +137,7 @@ void cairn_perf_map_apply(struct cairn_profile *profile, const struct cairn_find
 {
 	struct cairn_arena arena = {0};
 	struct cairn_file file;
-	unsigned long long pid = profile->process_id;
+	unsigned long long pid = profile->facts.process_id;
 	bool any = false;
 	for (size_t i = 0; i < profile->location_count && !any; i++)
 		any = profile->locations[i].frame_count == 0 && profile->locations[i].address &&

@@ -141,8 +141,8 @@ static void await_all(struct cairn_dwarf *dwarf)
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
 		if (dwarf->inflates[i])
 			cairn_symbol_budget_apply();
-	cairn_dwarf_await(dwarf, dwarf->sections[CAIRN_DWARF_INFO].length);
-	cairn_dwarf_await_others(dwarf);
+	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
+		cairn_dwarf_await(dwarf, i, 0, dwarf->sections[i].length);
 	memset(dwarf->inflates, 0, sizeof dwarf->inflates);
 }
 
@@ -166,7 +166,7 @@ static const char *binary_folder(const struct cairn_split *split, struct cairn_a
 	return cairn_arena_text(arena, (struct cairn_bytes){binary, cairn_path_folder(binary)});
 }
 
-/* Paths, in the order in which they are tried. */
+/* Paths, in the order in which they are tried. One into /proc, /sys or /dev is left out. */
 struct candidates {
 	struct cairn_arena *arena;
 	const char **paths;
@@ -175,7 +175,9 @@ struct candidates {
 
 static void add_candidate(struct candidates *candidates, const char *folder, const char *joint, const char *path)
 {
-	candidates->paths[candidates->count++] = cairn_arena_format(candidates->arena, "%s%s%s", folder, joint, path);
+	const char *whole = cairn_arena_format(candidates->arena, "%s%s%s", folder, joint, path);
+	if (whole[0] != '/' || *folder || !cairn_path_is_special(whole))
+		candidates->paths[candidates->count++] = whole;
 }
 
 /* Adds NAME in FOLDER and, if NAME has folders of its own, its last part in FOLDER: files are copied with their folders or without. */
@@ -262,6 +264,16 @@ const char *const *cairn_split_sought(const struct cairn_split *split, size_t *c
 {
 	*count = split->sought_count;
 	return split->sought;
+}
+
+const char *cairn_split_changed(const struct cairn_split *split)
+{
+	for (size_t i = 0; i < split->count; i++) {
+		const struct cairn_elf *elf = split->parts[i]->elf;
+		if (elf && !cairn_file_is_intact(&elf->file, elf->path))
+			return elf->path;
+	}
+	return NULL;
 }
 
 static struct part *open_part(struct cairn_split *split, const struct cairn_unit *skeleton)

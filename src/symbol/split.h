@@ -33,4 +33,7 @@ const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struc
  * come back together. Borrowed; do not call it while another thread is working. */
 const char *const *cairn_split_sought(const struct cairn_split *split, size_t *count);
 
+/* The path of a .dwo that was written to after it was opened; NULL if there is none. Do not call it while another thread is working. */
+const char *cairn_split_changed(const struct cairn_split *split);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/pool.h"
+#include "profile/bound.h"
 #include "symbol/answers.h"
 #include "symbol/budget.h"
 #include "symbol/cache.h"
@@ -247,6 +248,11 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 	if (!good)
 		job->problem = "it has too many names";
 	job->lacked_room = cairn_symbols_lacked_room(symbols);
+	const char *changed = cairn_symbols_changed(symbols);
+	if (changed) { /* what is in the cache is of one build all the same */
+		job->has_answers = job->cached.bytes.data && cairn_answers_parse(&job->answers, job->cached.bytes);
+		job->problem = cairn_arena_format(&job->arena, "%s was written to while it was read", changed);
+	}
 	cairn_answers_builder_free(&builder);
 	cairn_symbols_close(symbols);
 }
@@ -255,7 +261,7 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
  * show that they are out of date. */
 static bool is_worth_keeping(const struct work *work, const struct job *job)
 {
-	return job->has_answers && work->has_cache && !job->lacked_room && !(work->options->find.debuginfod && job->answers.note);
+	return job->has_answers && !job->problem && work->has_cache && !job->lacked_room && !(work->options->find.debuginfod && job->answers.note);
 }
 
 static void run_slow(void *context, size_t item, unsigned worker)
@@ -423,6 +429,7 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 	run_all_slow(&work);
 	for (size_t i = 0; i < work.job_count; i++)
 		report_job(&work, &work.jobs[i], fill(&work, &work.jobs[i]));
+	cairn_profile_bound(profile);
 	if (homeless) {
 		report->modules[report->module_count++] = (struct cairn_symbolize_module){
 			.module = CAIRN_NONE, .locations = homeless, .unnamed = homeless, .reason = "no file was mapped there"};

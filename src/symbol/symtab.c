@@ -41,13 +41,19 @@ static bool is_function(const struct cairn_elf_symbol *symbol)
 	return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
 }
 
+/* Whether NAME is that of code that the linker added, as on 64-bit PowerPC: 0000001b.plt_call.puts. */
+static bool is_stub(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == 8 && (strncmp(name + 8, ".plt_", 5) == 0 || strncmp(name + 8, ".long_branch.", 13) == 0);
+}
+
 /* The addresses that SYMBOL names; none if it is not code. A function without a size names at least its own address; private labels are
  * inside functions. */
 static struct cairn_range covered_by(const struct cairn_elf_symbol *symbol)
 {
 	if (!symbol->name[0] || (!is_function(symbol) && symbol->type != STT_NOTYPE))
 		return (struct cairn_range){0, 0};
-	uint64_t size = symbol->size ? symbol->size : is_function(symbol) || symbol->binding != STB_LOCAL;
+	uint64_t size = symbol->size ? symbol->size : is_function(symbol) || symbol->binding != STB_LOCAL || is_stub(symbol->name);
 	return (struct cairn_range){symbol->address, symbol->address + size};
 }
 
@@ -157,7 +163,9 @@ static bool has_identifier(const char *symbol, const char *plain, size_t length)
 
 bool cairn_symtab_is_mangled(const char *symbol, const char *plain)
 {
-	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R'))
+	if (strcmp(symbol, "MAIN__") == 0) /* the main program in Fortran, whatever it is called */
+		return true;
+	if (symbol[0] != '_' || (symbol[1] != 'Z' && symbol[1] != 'R' && !(symbol[1] == 'D' && isdigit((unsigned char)symbol[2]))))
 		return false;
 	plain += plain[0] == '~';
 	size_t length = identifier_length(plain);

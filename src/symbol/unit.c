@@ -40,17 +40,12 @@ static void read_header(struct cairn_unit *unit, struct cairn_cursor *in)
 	unit->first_entry = cairn_cursor_offset(in);
 }
 
-bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_t offset, uint64_t *next)
+/* Reads what is in the first bytes of UNIT, up to END. */
+static bool read_start(struct cairn_unit *unit, uint64_t end, uint64_t *next)
 {
-	enum { long_length = 12 };
-	struct cairn_bytes info = dwarf->sections[CAIRN_DWARF_INFO];
-	*next = 0;
-	*unit = (struct cairn_unit){.dwarf = dwarf, .offset = offset, .encoding.offset_size = 4};
-	if (offset >= info.length)
-		return false;
-	cairn_dwarf_await(dwarf, info.length - offset < long_length ? info.length : offset + long_length);
-	struct cairn_cursor in = cairn_dwarf_cursor(dwarf, info);
-	cairn_cursor_seek(&in, offset);
+	cairn_dwarf_await(unit->dwarf, CAIRN_DWARF_INFO, unit->offset, end);
+	struct cairn_cursor in = cairn_dwarf_cursor(unit->dwarf, unit->dwarf->sections[CAIRN_DWARF_INFO]);
+	cairn_cursor_seek(&in, unit->offset);
 	uint64_t length = cairn_cursor_u32(&in);
 	if (length == UINT32_MAX) {
 		length = cairn_cursor_u64(&in);
@@ -59,11 +54,32 @@ bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_
 	if (in.failed || length == 0 || length > cairn_cursor_left(&in))
 		return false;
 	unit->end = *next = cairn_cursor_offset(&in) + length;
-	cairn_dwarf_await(dwarf, unit->end);
 	in.end = in.at + length;
 	read_header(unit, &in);
 	return !in.failed && unit->encoding.version >= 2 && unit->encoding.version <= 5 &&
 	       (unit->encoding.address_size == 8 || unit->encoding.address_size == 4);
+}
+
+bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_t offset, uint64_t *next)
+{
+	enum { longest_header = 40 };
+	struct cairn_bytes info = dwarf->sections[CAIRN_DWARF_INFO];
+	*next = 0;
+	*unit = (struct cairn_unit){.dwarf = dwarf, .offset = offset, .encoding.offset_size = 4};
+	if (offset >= info.length)
+		return false;
+	uint64_t end = info.length - offset < longest_header ? info.length : offset + longest_header;
+	cairn_dwarf_hold(dwarf, CAIRN_DWARF_INFO, offset, end);
+	bool good = read_start(unit, end, next);
+	if (good)
+		cairn_dwarf_hold(dwarf, CAIRN_DWARF_INFO, offset, unit->end);
+	cairn_dwarf_release(dwarf, CAIRN_DWARF_INFO, offset, end);
+	return good;
+}
+
+void cairn_unit_release(const struct cairn_unit *unit)
+{
+	cairn_dwarf_release(unit->dwarf, CAIRN_DWARF_INFO, unit->offset, unit->end);
 }
 
 /* Version 5: where a unit's tables start if the root does not say so, which is after the first header of each section. */
@@ -142,6 +158,7 @@ static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, u
 
 bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *cache)
 {
+	cairn_dwarf_await(unit->dwarf, CAIRN_DWARF_INFO, unit->offset, unit->end);
 	const struct cairn_abbrevs *table = cairn_abbrevs_at(
 		cache, unit->dwarf->sections[CAIRN_DWARF_ABBREV], unit->abbrev_offset, unit->encoding);
 	struct cairn_cursor in = cairn_unit_cursor(unit, unit->first_entry);
@@ -258,7 +275,11 @@ static void extend(struct cairn_units *units, uint64_t offset)
 		bool good = cairn_unit_read(&unit, units->dwarf, units->next, &next);
 		units->started = true;
 		units->next = next;
-		if (!good || !cairn_unit_read_root(&unit, &units->cache))
+		if (!good)
+			continue;
+		good = cairn_unit_read_root(&unit, &units->cache);
+		cairn_unit_release(&unit);
+		if (!good)
 			continue;
 		cairn_abbrev_cache_trim(&units->cache);
 		struct cairn_unit *kept = cairn_arena_alloc(&units->arena, sizeof *kept);

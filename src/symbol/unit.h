@@ -38,10 +38,12 @@ struct cairn_unit {
 };
 
 /* Reads the header at OFFSET. Returns false at the end of the section and if the header is invalid; *NEXT is then 0 if nothing after it
- * can be found. Otherwise *NEXT is the start of the next unit. Waits until the unit is decompressed. */
+ * can be found. Otherwise *NEXT is the start of the next unit. Waits until the header is decompressed. The unit is then held until
+ * cairn_unit_release, which is not needed where .debug_info is never a stream, as in split DWARF. */
 bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_t offset, uint64_t *next);
+void cairn_unit_release(const struct cairn_unit *unit);
 
-/* Reads the root entry. False when it cannot be read. */
+/* Waits until the unit is decompressed, and reads the root entry. False when it cannot be read. */
 bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *cache);
 
 /* Whether the unit can contain code: it is neither a type unit nor a partial unit that others import. */
@@ -62,7 +64,7 @@ struct cairn_units *cairn_units_new(struct cairn_dwarf *dwarf);
 void cairn_units_free(struct cairn_units *units);
 
 /* The unit that contains OFFSET of .debug_info, with its root read, or NULL. Borrowed: lives as long as UNITS. Waits until everything
- * before it is decompressed. */
+ * before it is decompressed. It is not held. */
 const struct cairn_unit *cairn_units_find(struct cairn_units *units, uint64_t offset);
 
 #endif

@@ -1,50 +1,13 @@
 """Programs that are small and ask for endless work or memory: make-hostile.py FOLDER writes one file for each kind, and the addresses to ask for."""
 import struct
 import sys
-
-NOTHING, CODE, STRINGS, SYMBOLS = 0, 1, 3, 2
-BASE, SIZE = 0x1000, 0x40000
-
-
-def elf(path, sections, machine=62):
-    """SECTIONS: (name, type, address, link, data); they are numbered from 1."""
-    sections = [("", NOTHING, 0, 0, b"")] + sections + [(".shstrtab", STRINGS, 0, 0, None)]
-    names, places = b"", []
-    for section in sections:
-        places.append(len(names))
-        names += section[0].encode() + b"\0"
-    out, headers = bytearray(64 + 56), bytearray()
-    for place, (name, kind, address, link, data) in zip(places, sections):
-        data = names if data is None else data
-        flags = 6 if name == ".text" else 0
-        headers += struct.pack("<IIQQQQIIQQ", place, kind, flags, address, len(out), len(data), link, 0, 1, 24 if kind == SYMBOLS else 0)
-        out += data
-    table = len(out)
-    out += headers
-    ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
-    out[:64] = ident + struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, BASE, 64, table, 0, 64, 56, 1, 64, len(sections), len(sections) - 1)
-    out[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(out), BASE + SIZE, 4096)
-    open(path, "wb").write(out)
-
-
-text = (".text", CODE, BASE, 0, b"\x90" * SIZE)
-
-
-def dwarf(path, info, abbrev, line=b"", line_str=b""):
-    elf(path, [text, (".debug_info", CODE, 0, 0, info), (".debug_abbrev", CODE, 0, 0, abbrev), (".debug_line", CODE, 0, 0, line), (".debug_line_str", CODE, 0, 0, line_str)])
+from elf_file import BASE, CODE, SIZE, STRINGS, SYMBOLS, dwarf, elf, sized, text, unit
+from wire import varint
 
 
 def symtab(path, symbols, strings):
     entries = bytes(24) + b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, address, size) for name, address, size in symbols)
     elf(path, [text, (".symtab", SYMBOLS, 0, 3, entries), (".strtab", STRINGS, 0, 0, strings)])
-
-
-def sized(body):
-    return struct.pack("<I", len(body)) + body
-
-
-def unit(entries):
-    return sized(struct.pack("<HIB", 4, 0, 8) + entries)
 
 
 # 1: a unit that says nothing but where its lines are; 2: a function
@@ -63,14 +26,6 @@ def lines_5(tables, program):
     return sized(struct.pack("<HBBI", 5, 8, 0, len(header)) + header + program)
 
 
-def uleb(number):
-    out = b""
-    while number >= 128:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
 def set_address(address):
     return bytes([0, 9, 2]) + struct.pack("<Q", address) + b"\1"
 
@@ -81,7 +36,7 @@ open(folder + "addresses", "w").write("50\n" + "".join("%x\n" % (BASE + 16 * i) 
 dwarf(folder + "shared-table", lines_at_0 * 200000, abbrev, lines_4(b"\0" + b"a\0\0\0\0" * 2000000 + b"\0", b""))
 dwarf(folder + "back-and-forth", lines_at_0 * 8, abbrev, lines_4(b"\0a\0\0\0\0\0", (set_address(BASE) + set_address(BASE + SIZE - 16)) * 400000))
 rows = 2000000
-table = bytes([1, 1, 0x1F]) + uleb(1) + bytes(4) + bytes([1, 1, 0x1F]) + uleb(rows) + bytes(4 * rows)
+table = bytes([1, 1, 0x1F]) + varint(1) + bytes(4) + bytes([1, 1, 0x1F]) + varint(rows) + bytes(4 * rows)
 dwarf(folder + "endless-files", lines_at_0, abbrev, lines_5(table, b"\1"), b"x" * 2000000)
 symtab(folder + "underscores", [(1 + i, BASE, SIZE) for i in range(200000)], b"\0" + b"_" * 4000000 + b"\0")
 symtab(folder + "long-symbols", [(1 + i, BASE + 16 * i, 16) for i in range(12000)], b"\0" + b"x" * 4000000 + b"@\0")

@@ -212,6 +212,76 @@ static void test_evicted(void)
 	cache.limit_bytes = (uint64_t)512 << 20;
 }
 
+/* Puts a file called NAME, of SIZE bytes and long not used, into FOLDER. */
+static void plant(const char *folder, const char *name, off_t size)
+{
+	struct timespec times[2] = {{1000, 0}, {1000, 0}};
+	const char *path = cairn_arena_format(&arena, "%s/%s", folder, name);
+	int descriptor = open(path, O_CREAT | O_WRONLY, 0600);
+	ok(ftruncate(descriptor, size) == 0 && futimens(descriptor, times) == 0, "%s is planted", name);
+	close(descriptor);
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+	return access(cairn_arena_format(&arena, "%s/%s", folder, name), F_OK) == 0;
+}
+
+static void test_strange_files(void)
+{
+	static const char *const strange[] = {"database", "notes.v2", "abcd.v", "abcd.v2.old", "abcd.vital", "abc.v1", "-12345678.v1",
+					      "12345678.v1.gz", "paper-1234567.v1", "paper-12345678.v1.writing", "x.writing.123456"};
+	static const char *const own[] = {"abcd.v1", "abcdef.v99", "program-12345678.v2", "abcd.v3.writing.XyZ123"};
+	enum { megabyte = 1 << 20 };
+	struct cairn_cache_use use;
+	struct cairn_binary binary = binary_of("adad");
+	cairn_cache_clear(&cache, &use, NULL);
+	for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+		plant(cache.folder, strange[i], megabyte);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		plant(cache.folder, own[i], megabyte);
+	cache.limit_bytes = megabyte / 2;
+	ok(store(&binary, &usual, NULL, 3, NULL), "the folder is far beyond the limit");
+	is_int(cairn_cache_measure(&cache).files, 1, "it is brought within it");
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		ok(!is_there(cache.folder, own[i]), "%s is removed", own[i]);
+	ok(cairn_cache_clear(&cache, &use, NULL) && use.files == 1, "and cleared");
+	for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+		ok(is_there(cache.folder, strange[i]), "%s stays", strange[i]);
+	cache.limit_bytes = (uint64_t)512 << 20;
+}
+
+static void test_strange_folder(void)
+{
+	struct cairn_error error;
+	struct cairn_cache_use use;
+	struct cairn_cache good = cache;
+	struct cairn_binary binary = binary_of("aeae");
+	const char *other = cairn_arena_format(&arena, "%s/other", scratch), *link = cairn_arena_format(&arena, "%s/link", scratch);
+	ok(mkdir(other, 0700) == 0 && symlink("other", link) == 0, "a link to a folder");
+	plant(other, "abcd.v1", 10);
+	cache.folder = link;
+	ok(!store(&binary, &usual, NULL, 3, &error) && !load(&binary, &usual), "nothing is stored there");
+	like_text(error.text, "is a link, so no names are kept there", "for a reason");
+	ok(!cairn_cache_is_usable(&cache, &error) && !cairn_cache_clear(&cache, &use, &error) && is_there(other, "abcd.v1"), "nor cleared");
+	cache.folder = other;
+	struct cairn_answers answers;
+	struct cairn_file file;
+	struct cairn_cache_key key = cairn_cache_key(&arena, &binary, &usual);
+	ok(store(&binary, &usual, NULL, 3, &error) && load(&binary, &usual), "in a folder of ours, it is");
+	ok(rename(path_of(&binary), cairn_arena_format(&arena, "%s/moved", other)) == 0 && symlink("moved", path_of(&binary)) == 0 &&
+		   !cairn_cache_load(&cache, &key, &binary, &file, &answers),
+	   "a file of the cache is no link, either");
+	if (geteuid() != 0) {
+		tap_skip("a folder of another user", "only root can make one");
+	} else {
+		ok(chown(other, 65534, 65534) == 0 && !store(&binary, &usual, NULL, 3, &error), "a folder of another user");
+		like_text(error.text, "belongs to another user", "for a reason");
+		ok(!load(&binary, &usual) && !cairn_cache_clear(&cache, &use, &error) && is_there(other, "abcd.v1"), "nothing is removed");
+	}
+	cache = good;
+}
+
 static void test_unwritable(void)
 {
 	struct cairn_error error;
@@ -277,6 +347,8 @@ int main(void)
 	test_corrupt();
 	test_concurrent();
 	test_evicted();
+	test_strange_files();
+	test_strange_folder();
 	test_unwritable();
 	test_full();
 	struct cairn_cache_use use;

@@ -43,7 +43,7 @@ static struct cairn_binary find(struct cairn_finder *finder, const char *path, c
 	struct cairn_profile profile;
 	struct cairn_binary binary;
 	cairn_profile_init(&profile);
-	profile.time_ns = INT64_MAX;
+	profile.facts.time_ns = INT64_MAX;
 	uint32_t module = cairn_profile_add_module(&profile, cairn_profile_text(&profile, path), cairn_profile_text(&profile, build_id));
 	profile.modules[module].deleted = deleted;
 	cairn_profile_add_module(&profile, cairn_profile_text(&profile, "/lib/libother.so.1"), 0);
@@ -131,7 +131,7 @@ static void test_identify(void)
 {
 	struct cairn_profile profile;
 	cairn_profile_init(&profile);
-	profile.time_ns = 1;
+	profile.facts.time_ns = 1;
 	cairn_profile_add_module(&profile, cairn_profile_text(&profile, app), 0);
 	cairn_profile_add_module(&profile, cairn_profile_text(&profile, "/nowhere/lib.so"), 0);
 	cairn_profile_add_module(&profile, cairn_profile_text(&profile, other_build), cairn_profile_text(&profile, "abcdef"));

@@ -6,6 +6,7 @@
 
 #include <link.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Each sets the place it is at; the address is taken inside. */
 static int outer_line, inner_line;
@@ -87,9 +88,47 @@ static void test_lookup(const char *threads)
 	cairn_elf_close(elf);
 }
 
+/* Copies this program to PATH, which is to be changed. */
+static bool copy_self(const char *path)
+{
+	struct cairn_file file;
+	bool good = cairn_file_map(&file, "/proc/self/exe", NULL) && cairn_file_write(path, file.bytes, NULL);
+	cairn_file_close(&file);
+	return good;
+}
+
+static void test_changed(void)
+{
+	static const char *const changes[] = {"cut short", "emptied", "written to", "replaced"};
+	char path[] = "/tmp/cairn-lookup.XXXXXX";
+	uintptr_t bias = 0;
+	dl_iterate_phdr(find_bias, &bias);
+	uint64_t address = (uintptr_t)&find_bias - bias;
+	close(mkstemp(path));
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		struct cairn_symbol result;
+		struct cairn_elf *elf = copy_self(path) ? cairn_elf_open(path, NULL) : NULL;
+		struct cairn_symbols *symbols = cairn_symbols_open(&(struct cairn_symbols_files){.binary = elf});
+		ok(elf && !cairn_symbols_changed(symbols), "as it was opened");
+		FILE *file = i < 2 ? NULL : fopen(path, i == 2 ? "r+" : "r");
+		ok(i < 2 ? truncate(path, i == 0 ? 8192 : 0) == 0 : i == 2 ? fputs("X", file) >= 0 : copy_self(path), "%s", changes[i]);
+		if (file)
+			fclose(file);
+		cairn_symbols_lookup(symbols, &address, 1, &result);
+		const char *changed = cairn_symbols_changed(symbols);
+		ok(i < 3 ? changed && strcmp(changed, path) == 0 : !changed, "which is %s", i < 3 ? "known" : "no change of what is mapped");
+		if (i == 3)
+			is_text(result.count ? result.frames[0].function : NULL, "find_bias", "and has its names");
+		cairn_symbols_close(symbols);
+		cairn_elf_close(elf);
+	}
+	unlink(path);
+}
+
 int main(void)
 {
 	test_lookup("1");
 	test_lookup("4");
+	test_changed();
 	return tap_done();
 }

@@ -14,6 +14,24 @@ static const char *name_of(const struct cairn_profile *profile, uint32_t locatio
 	return at->frame_count ? cairn_profile_string(profile, profile->functions[profile->frames[at->first_frame].function].name) : "";
 }
 
+/* Lines that all cover all addresses: each address is looked at a few times, not once for each line, which would take hours. */
+static void many_lines(void)
+{
+	enum { lines = 200000, addresses = 200000 };
+	struct cairn_buffer map = cairn_buffer(SIZE_MAX);
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	for (unsigned i = 0; i < addresses; i++)
+		add(&profile, 0x1000 + i, CAIRN_NONE);
+	for (unsigned i = 0; i < lines; i++)
+		cairn_buffer_format(&map, "%x fffff f%u\n", i % 2 ? 0x1000 + addresses / 2 : 0x1000, i);
+	cairn_perf_map_name(&profile, cairn_buffer_bytes(&map));
+	is_text(name_of(&profile, 0), "f199998", "of very many lines the last that covers an address");
+	is_text(name_of(&profile, addresses - 1), "f199999", "and another for the addresses that it covers");
+	cairn_buffer_free(&map);
+	cairn_profile_free(&profile);
+}
+
 int main(void)
 {
 	static const char map[] = "1000 10 first\n"
@@ -44,5 +62,6 @@ int main(void)
 	is_text(name_of(&profile, empty), "", "an entry without a size covers nothing");
 	is_text(name_of(&profile, unfinished), "", "a line without an end is not read");
 	cairn_profile_free(&profile);
+	many_lines();
 	return tap_done();
 }

@@ -27,7 +27,7 @@ static void make(struct cairn_profile *profile)
 {
 	struct cairn_file maps;
 	cairn_profile_init(profile);
-	profile->time_ns = INT64_MAX;
+	profile->facts.time_ns = INT64_MAX;
 	cairn_profile_add_value_type(profile, "inuse_space", "bytes");
 	cairn_file_read(&maps, "/proc/self/maps", NULL);
 	cairn_maps_read(profile, maps.bytes);
