@@ -1,0 +1,57 @@
+/* mimalloc.h - mimalloc 2 and 3: what their readers consist of.
+ *
+ * Both divide memory into *slices* of 64 KiB and make *pages* of one or more of them, each full of *blocks* of one size. A page goes back
+ * to the system as a whole, after its last block was freed: so it is a unit (walk.h). Every page belongs to the heap of a thread, which
+ * alone can give it up; so what mi_collect returns depends on who calls it. The prediction is for the program's first thread.
+ *
+ * A page counts its blocks: those in use, with those that other threads have freed meanwhile, and those on two free lists add up to its
+ * capacity. By that sum a reader tells whether it has the right layout.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_HEAP_MIMALLOC_H
+#define CAIRN_HEAP_MIMALLOC_H
+
+#include "heap/tally.h"
+
+enum { CAIRN_MIMALLOC_SLICE = 1 << 16, CAIRN_MIMALLOC_PAGE = 128 /* bytes of a page's record, at most */ };
+
+/* Offsets in the record of a page. */
+struct cairn_mimalloc_page_layout {
+	uint8_t capacity, used, used_size, free, local_free, thread_free, block_size, block_size_size, owner;
+};
+
+/* What its record says of a page. */
+struct cairn_mimalloc_page {
+	uint64_t block_size, capacity, used, owner /* address of its heap */, thread_free;
+	uint64_t free, local_free; /* first blocks */
+};
+
+struct cairn_mimalloc {
+	struct cairn_walk_heap *heap;
+	struct cairn_image *image;
+	struct cairn_tally tally;
+	uint64_t list_steps_left;
+};
+
+struct cairn_mimalloc_page cairn_mimalloc_page(const struct cairn_mimalloc_page_layout *layout,
+					       const unsigned char record[CAIRN_MIMALLOC_PAGE]);
+
+/* Whether PAGE, whose memory is [START, END), counts its blocks as it should. */
+bool cairn_mimalloc_adds_up(struct cairn_mimalloc *mimalloc, const struct cairn_mimalloc_page *page, uint64_t start, uint64_t end);
+
+/* Writes down PAGE, whose memory is [START, END). With GIVEN_UP, mi_collect returns it if no block of it is in use. */
+void cairn_mimalloc_count(struct cairn_mimalloc *mimalloc, const struct cairn_mimalloc_page *page, uint64_t start, uint64_t end,
+			  bool given_up);
+
+/* [START, END) belongs to no page. With RETURNABLE, mi_collect returns it. */
+void cairn_mimalloc_free(struct cairn_mimalloc *mimalloc, uint64_t start, uint64_t end, bool returnable);
+
+/* Reads the segments of version 2. Returns false if there are none. */
+bool cairn_mimalloc_read_segments(struct cairn_mimalloc *mimalloc);
+
+/* Reads what the page map of version 3 leads to, whose address is in the data of REGION. Returns false if there is none. */
+bool cairn_mimalloc_read_map(struct cairn_mimalloc *mimalloc, const struct cairn_image_region *region);
+
+/* Reads all of mimalloc in the image into WALK. */
+void cairn_mimalloc_read(struct cairn_walk *walk);
+
+#endif
