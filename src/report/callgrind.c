@@ -154,7 +154,7 @@ static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
 	cairn_buffer_text(out, "# callgrind format\nversion: 1\ncreator: cairn " CAIRN_VERSION "\npositions: line\ncmd: ");
-	write_text(out, cairn_strings_bytes(&profile->strings, profile->process));
+	write_text(out, cairn_strings_bytes(&profile->strings, profile->facts.process));
 	cairn_buffer_text(out, "\nevents: ");
 	/* An event is one word. */
 	struct cairn_bytes type = cairn_strings_bytes(&profile->strings, profile->value_types[view->value].type);

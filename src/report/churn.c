@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/churn.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
 #include "profile/origin.h"
 
 #include <math.h>
@@ -137,87 +135,49 @@ static double elsewhere(const struct cairn_freed *freed)
 	return freed->samples ? fmin(1, (double)freed->elsewhere / (double)freed->samples) : 0;
 }
 
-static void write_row(const struct cairn_view *view, const struct row *row, double seconds, struct cairn_buffer *out)
+struct writing {
+	const struct cairn_view *view;
+	double seconds; /* that the profile covers; 0 if that is not known */
+	const struct row *row;
+};
+
+static bool frame_at(const void *context, size_t depth, struct cairn_bytes *name)
 {
-	char rate[32], objects[32] = "-", median[32];
+	const struct writing *writing = context;
+	if (depth < writing->row->depth)
+		*name = name_of(writing->view, writing->row, depth);
+	return depth < writing->row->depth;
+}
+
+static void columns(struct cairn_table *table, void *context, const void *item)
+{
+	struct writing *writing = context;
+	const struct row *row = writing->row = item;
 	const struct cairn_freed *freed = &row->freed;
-	cairn_text_human((double)freed->bytes / (seconds > 0 ? seconds : 1), rate);
-	if (seconds > 0)
-		snprintf(objects, sizeof objects, "%.1f", (double)freed->objects / seconds);
-	size_t start = out->length;
-	cairn_buffer_format(out, "%11s%s %12s %12s %6.1f%% %12.1f%%  ", rate, seconds > 0 ? "/s" : "  ", objects,
-			    lifetime(median_lifetime(freed), median, sizeof median), 100 * share_below(freed, 1e-3),
-			    100 * elsewhere(freed));
-	int indent = (int)(out->length - start);
-	cairn_utf8_show(out, name_of(view, row, 0));
-	cairn_buffer_byte(out, '\n');
-	for (size_t d = 1; d < row->depth && d <= shown_callers; d++) {
-		cairn_buffer_format(out, "%*s", indent, "");
-		cairn_utf8_show(out, name_of(view, row, d));
-		cairn_buffer_byte(out, '\n');
-	}
-	if (row->depth > shown_callers + 1)
-		cairn_buffer_format(out, "%*s… %zu more\n", indent, "", row->depth - shown_callers - 1);
+	double seconds = writing->seconds > 0 ? writing->seconds : NAN, median = median_lifetime(freed);
+	char objects[32], life[32];
+	snprintf(objects, sizeof objects, "%.1f", (double)freed->objects / seconds);
+	cairn_table_rate(table, "bytes_per_second", isnan(seconds) ? NULL : "Freed again", 13, (double)freed->bytes / seconds);
+	cairn_table_bytes(table, "bytes", isnan(seconds) ? "Freed in all" : NULL, 13, (double)freed->bytes);
+	cairn_table_number(table, "objects_per_second", "Objects/s", 12, (double)freed->objects / seconds, objects);
+	cairn_table_count(table, "objects", NULL, 0, (double)freed->objects);
+	cairn_table_count(table, "samples", NULL, 0, (double)freed->samples);
+	cairn_table_seconds(table, "median_seconds", "Median life", 12, median, lifetime(median, life, sizeof life));
+	cairn_table_share(table, "within_1ms", "<1 ms", 7, 1, share_below(freed, 1e-3));
+	cairn_table_share(table, "other_thread", "Other thread", 13, 1, elsewhere(freed));
+	cairn_table_stack(table, "Call path", shown_callers, frame_at, writing);
 }
 
-void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+void cairn_churn_write(struct cairn_report *report)
 {
 	struct rows rows;
-	double seconds = cairn_profile_sampled_seconds(view->profile);
-	gather(&rows, view);
-	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life",
-			    "<1 ms", "Other thread", "Call path");
-	for (size_t i = 0; i < rows.count && (!shape->node_count || i < shape->node_count); i++)
-		write_row(view, &rows.items[i], seconds, out);
-	if (!rows.count)
-		cairn_buffer_text(out, "nothing that was sampled has been freed\n");
-	release(&rows);
-}
-
-static void write_row_json(const struct cairn_view *view, const struct row *row, double seconds, struct cairn_json *json)
-{
-	cairn_json_open(json, NULL, '{');
-	cairn_json_text(json, "name", name_of(view, row, 0));
-	cairn_json_number(json, "bytes_per_second", seconds > 0 ? (double)row->freed.bytes / seconds : NAN);
-	cairn_json_number(json, "objects_per_second", seconds > 0 ? (double)row->freed.objects / seconds : NAN);
-	cairn_json_number(json, "bytes", (double)row->freed.bytes);
-	cairn_json_number(json, "objects", (double)row->freed.objects);
-	cairn_json_number(json, "samples", (double)row->freed.samples);
-	cairn_json_number(json, "median_seconds", median_lifetime(&row->freed));
-	cairn_json_number(json, "within_1ms", share_below(&row->freed, 1e-3));
-	cairn_json_number(json, "other_thread", elsewhere(&row->freed));
-	cairn_json_open(json, "stack", '[');
-	for (size_t d = 0; d < row->depth; d++)
-		cairn_json_text(json, NULL, name_of(view, row, d));
-	cairn_json_close(json, ']');
-	cairn_json_close(json, '}');
-}
-
-/* At most ROW_MOST rows, 0 for all, and no more than fit in BYTE_MOST bytes. */
-static void write_json(const struct cairn_view *view, const struct rows *rows, uint64_t row_most, size_t byte_most, struct cairn_json *json)
-{
-	double seconds = cairn_profile_sampled_seconds(view->profile);
-	size_t start = json->out->length;
-	cairn_json_number(json, "seconds", seconds > 0 ? seconds : NAN);
-	cairn_json_open(json, "rows", '[');
-	for (size_t i = 0; i < rows->count && (!row_most || i < row_most); i++) {
-		struct cairn_json before = *json;
-		size_t length = json->out->length;
-		write_row_json(view, &rows->items[i], seconds, json);
-		if (json->out->length - start > byte_most) {
-			json->out->length = length;
-			*json = before;
-			break;
-		}
-	}
-	cairn_json_close(json, ']');
-}
-
-void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
-{
-	struct rows rows;
-	gather(&rows, view);
-	write_json(view, &rows, shape->node_count, SIZE_MAX, json);
+	struct writing writing = {report->view, cairn_profile_sampled_seconds(report->view->profile), NULL};
+	gather(&rows, report->view);
+	if (report->json)
+		cairn_json_number(report->json, "seconds", writing.seconds > 0 ? writing.seconds : NAN);
+	cairn_table_rows(&report->table, "rows", columns, &writing, rows.items, cairn_report_shown(report, rows.count), sizeof *rows.items);
+	if (!rows.count && !report->json)
+		cairn_buffer_text(report->out, "nothing that was sampled has been freed\n");
 	release(&rows);
 }
 
@@ -231,9 +191,25 @@ bool cairn_churn_page(struct cairn_view *view, struct cairn_buffer *out)
 	gather(&rows, view);
 	bool any = rows.count > 0;
 	if (any) {
+		struct writing writing = {view, cairn_profile_sampled_seconds(view->profile), NULL};
+		struct cairn_table table = cairn_table(NULL, &json, false);
+		size_t start = out->length;
 		cairn_json_open(&json, NULL, '{');
 		cairn_json_integer(&json, "version", 1);
-		write_json(view, &rows, row_most, byte_most, &json);
+		cairn_json_number(&json, "seconds", writing.seconds > 0 ? writing.seconds : NAN);
+		cairn_table_list(&table, columns, &writing, sizeof *rows.items);
+		cairn_json_open(&json, "rows", '[');
+		for (size_t i = 0; i < rows.count && i < row_most; i++) {
+			struct cairn_json before = json;
+			size_t length = out->length;
+			cairn_table_row(&table, columns, &writing, &rows.items[i]);
+			if (out->length - start > byte_most) {
+				out->length = length;
+				json = before;
+				break;
+			}
+		}
+		cairn_json_close(&json, ']');
 		cairn_json_close(&json, '}');
 	}
 	release(&rows);

@@ -5,17 +5,12 @@
 #ifndef CAIRN_REPORT_CHURN_H
 #define CAIRN_REPORT_CHURN_H
 
-#include "base/json.h"
-#include "report/shape.h"
-#include "report/view.h"
+#include "report/table.h"
 
-/* Appends a table, largest first; the profile must have `freed`. */
-void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
+/* Writes the table, largest first, and in JSON the "seconds" that it covers; the profile must have `freed`. */
+void cairn_churn_write(struct cairn_report *report);
 
-/* The same as members of the object that is open. */
-void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json);
-
-/* Appends the same for a page, as one JSON object: at most 60 rows, and fewer if names are so long that they would need more than
+/* Appends the same for a page, as one JSON object with its columns: at most 60 rows, and fewer if names are so long that they would need more than
  * 512 KiB. Returns false, and appends nothing, if the profile does not know what was freed or nothing was. */
 bool cairn_churn_page(struct cairn_view *view, struct cairn_buffer *out);
 

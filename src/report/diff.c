@@ -3,7 +3,6 @@
 #include "report/diff.h"
 
 #include "base/array.h"
-#include "report/head.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,94 +85,83 @@ void cairn_diff_free(struct cairn_diff *diff)
 	*diff = (struct cairn_diff){0};
 }
 
-static size_t shown(const struct cairn_diff_section *section, const struct cairn_shape *shape)
-{
-	return shape->node_count && shape->node_count < section->count ? (size_t)shape->node_count : section->count;
-}
-
-/* VALUE with its sign, even if that is a plus. */
-static char *signed_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
-{
-	out[0] = '+';
-	cairn_head_number(view, shape, value, out + (value > 0));
-	return out;
-}
-
 /* A change within the noise is marked with a ~ and, on a terminal, shown in grey. */
-static void row_text(const struct cairn_diff_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
-		     struct cairn_buffer *out)
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	char before[32], after[32], difference[33], errors[CAIRN_INTERVAL_TEXT];
-	bool grey = row->noise && shape->colour;
-	cairn_buffer_format(out, "%s%13s", grey ? "\033[90m" : "", signed_number(view, shape, change(row), difference));
-	if (view->options.errors)
-		cairn_buffer_text(out, cairn_head_interval_column(view, shape, change(row), row->spread, errors));
-	cairn_buffer_format(out, "%c%12s %12s  ", row->noise ? '~' : ' ', cairn_head_number(view, shape, row->before, before),
-			    cairn_head_number(view, shape, row->after, after));
-	struct cairn_bytes name = cairn_view_name(view, row->entry);
-	cairn_buffer_append(out, name.data, name.length);
-	cairn_buffer_text(out, grey ? "\033[0m\n" : "\n");
-}
-
-static void section_text(const struct cairn_diff_section *section, const struct cairn_view *view, const struct cairn_shape *shape,
-			 struct cairn_buffer *out)
-{
-	for (size_t i = 0; i < shown(section, shape); i++)
-		row_text(&section->rows[i], view, shape, out);
-	if (shown(section, shape) < section->count)
-		cairn_buffer_format(out, "%13s and %zu more; -n 0 shows all\n", "…", section->count - shown(section, shape));
-}
-
-void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape,
-		     struct cairn_buffer *out)
-{
-	char before[32], after[32], difference[33];
-	bool any_noise = false;
-	cairn_buffer_format(out, "%s before, %s after: %s\n", cairn_head_number(view, shape, diff->before, before),
-			    cairn_head_number(view, shape, diff->after, after),
-			    signed_number(view, shape, diff->after - diff->before, difference));
-	cairn_buffer_format(out, "\n%13s%s %12s %12s  %s\n", "Change", cairn_head_interval_title(view), "Before", "After", "Name");
-	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
-		const struct cairn_diff_section *section = &diff->sections[s];
-		for (size_t i = 0; i < shown(section, shape); i++)
-			any_noise |= section->rows[i].noise;
-		cairn_buffer_format(out, "%s: %zu", titles[s], section->count);
-		if (!shape->by_cum) /* a caller has what its callees have */
-			cairn_buffer_format(out, ", %s in total", signed_number(view, shape, section->total, difference));
-		cairn_buffer_byte(out, '\n');
-		section_text(section, view, shape, out);
+	const struct cairn_diff_row *row = item;
+	struct cairn_report *report = context;
+	const struct cairn_spread none = {0};
+	bool grey = row->noise && report->shape.colour && !table->json;
+	if (grey) {
+		cairn_buffer_text(table->out, "\033[90m");
+		table->start = table->out->length;
 	}
-	if (any_noise)
-		cairn_buffer_text(out, "\n~ marks changes within the 95 % sampling error\n");
+	cairn_report_change(report, "change", "Change", 13, change(row), row->spread);
+	if (!table->json && !table->head) { /* the mark is what separates the columns */
+		cairn_buffer_byte(table->out, row->noise ? '~' : ' ');
+		table->start = table->out->length;
+	}
+	cairn_report_value(report, "before", "Before", 12, row->before, none);
+	cairn_report_value(report, "after", "After", 12, row->after, none);
+	cairn_report_name(report, row->entry);
+	if (table->json && report->view->knows_errors)
+		cairn_json_bool(table->json, "noise", row->noise);
+	else if (table->json)
+		cairn_json_null(table->json, "noise");
+	if (grey)
+		cairn_buffer_text(table->out, "\033[0m");
 }
 
-void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
+static void write_section(struct cairn_report *report, const struct cairn_diff_section *section, const char *title)
 {
-	cairn_json_number(json, "before", round(diff->before));
-	cairn_json_number(json, "after", round(diff->after));
-	cairn_json_number(json, "change", round(diff->after - diff->before));
-	cairn_head_interval_json(view, json, "change", diff->after - diff->before, diff->spread);
-	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
-		const struct cairn_diff_section *section = &diff->sections[s];
-		cairn_json_open(json, titles[s], '{');
-		cairn_json_integer(json, "count", (int64_t)section->count);
-		if (!shape->by_cum)
-			cairn_json_number(json, "total", round(section->total));
-		cairn_json_open(json, "rows", '[');
-		for (size_t i = 0; i < shown(section, shape); i++) {
-			cairn_json_open(json, NULL, '{');
-			cairn_json_text(json, "name", cairn_view_name(view, section->rows[i].entry));
-			cairn_json_number(json, "before", round(section->rows[i].before));
-			cairn_json_number(json, "after", round(section->rows[i].after));
-			cairn_json_number(json, "change", round(change(&section->rows[i])));
-			cairn_head_interval_json(view, json, "change", change(&section->rows[i]), section->rows[i].spread);
-			if (view->knows_errors)
-				cairn_json_bool(json, "noise", section->rows[i].noise);
-			else
-				cairn_json_null(json, "noise");
-			cairn_json_close(json, '}');
+	size_t shown = cairn_report_shown(report, section->count);
+	const struct cairn_spread none = {0};
+	if (report->json) {
+		cairn_json_open(report->json, title, '{');
+		cairn_json_integer(report->json, "count", (int64_t)section->count);
+		if (!report->shape.by_cum) /* a caller has what its callees have */
+			cairn_json_number(report->json, "total", round(section->total));
+		cairn_json_open(report->json, "rows", '[');
+	} else {
+		cairn_buffer_format(report->out, "%s: %zu%s", title, section->count, report->shape.by_cum ? "\n" : ", ");
+		report->table.start = report->out->length;
+		if (!report->shape.by_cum) {
+			cairn_report_change(report, NULL, "", 0, section->total, none);
+			cairn_buffer_text(report->out, " in total\n");
 		}
-		cairn_json_close(json, ']');
-		cairn_json_close(json, '}');
 	}
+	for (size_t i = 0; i < shown; i++)
+		cairn_table_row(&report->table, columns, report, &section->rows[i]);
+	cairn_table_close(&report->table, ']');
+	cairn_table_close(&report->table, '}');
+	cairn_table_more(&report->table, section->count - shown, "-n 0 shows all");
+}
+
+void cairn_diff_report(struct cairn_report *report)
+{
+	struct cairn_diff diff;
+	bool any_noise = false;
+	char before[32], after[32], difference[32];
+	cairn_diff_make(&diff, report->view, &report->shape);
+	double grown = diff.after - diff.before;
+	if (report->json) {
+		cairn_json_number(report->json, "before", round(diff.before));
+		cairn_json_number(report->json, "after", round(diff.after));
+		cairn_report_change(report, "change", NULL, 0, grown, diff.spread);
+	} else {
+		cairn_buffer_format(report->out, "%s before, %s after: %s%s\n\n",
+				    cairn_head_number(report->view, &report->shape, diff.before, before),
+				    cairn_head_number(report->view, &report->shape, diff.after, after), grown > 0 ? "+" : "",
+				    cairn_head_number(report->view, &report->shape, grown, difference));
+	}
+	cairn_table_head(&report->table, columns, report, sizeof *diff.sections->rows);
+	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
+		const struct cairn_diff_section *section = &diff.sections[s];
+		for (size_t i = 0; i < cairn_report_shown(report, section->count); i++)
+			any_noise |= section->rows[i].noise;
+		write_section(report, section, titles[s]);
+	}
+	if (any_noise && !report->json)
+		cairn_buffer_text(report->out, "\n~ marks changes within the 95 % sampling error\n");
+	cairn_diff_free(&diff);
 }

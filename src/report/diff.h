@@ -3,9 +3,7 @@
 #ifndef CAIRN_REPORT_DIFF_H
 #define CAIRN_REPORT_DIFF_H
 
-#include "base/json.h"
-#include "report/shape.h"
-#include "report/view.h"
+#include "report/table.h"
 
 enum cairn_diff_kind { CAIRN_DIFF_GROWN, CAIRN_DIFF_SHRUNK, CAIRN_DIFF_NEW, CAIRN_DIFF_GONE, CAIRN_DIFF_KINDS };
 
@@ -31,11 +29,7 @@ struct cairn_diff {
 void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_diff_free(struct cairn_diff *diff);
 
-/* SHAPE's node_count bounds the rows of each section. */
-void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape,
-		     struct cairn_buffer *out);
-/* Adds "before", "after", "change" and one member for each section. */
-void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape,
-		     struct cairn_json *json);
+/* Compares the report's view and writes "before", "after", "change" and each section. The shape's node_count limits the rows of each. */
+void cairn_diff_report(struct cairn_report *report);
 
 #endif

@@ -310,77 +310,65 @@ static void title_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 	cairn_buffer_byte(out, '\n');
 }
 
-struct text_context {
-	const struct cairn_view *view;
-	const struct cairn_shape *shape;
-	struct cairn_buffer *out;
-};
-
-static void instruction_text(void *context, const struct cairn_disasm_instruction *instruction)
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	const struct text_context *text = context;
-	cairn_top_row_code(&instruction->row, text->view, text->shape, true, text->out);
-	cairn_buffer_format(text->out, "%10llx: ", (unsigned long long)instruction->address);
-	cairn_utf8_show_lines(text->out, instruction->text);
-	cairn_buffer_byte(text->out, '\n');
-}
-
-bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape,
-		       struct cairn_buffer *out, struct cairn_error *error)
-{
-	struct text_context context = {view, shape, out};
-	bool good = true;
-	for (size_t i = 0; i < disasm->notes.count; i++) {
-		cairn_utf8_show(out, cairn_bytes_of(disasm->notes.items[i].data));
-		cairn_buffer_text(out, "\n\n");
+	const struct cairn_disasm_instruction *instruction = item;
+	cairn_top_columns(context, &instruction->row, NAN);
+	if (table->json) {
+		cairn_json_integer(table->json, "address", (int64_t)instruction->address);
+		cairn_json_text(table->json, "text", instruction->text);
+	} else {
+		cairn_buffer_format(table->out, " %10llx: ", (unsigned long long)instruction->address);
+		cairn_utf8_show_lines(table->out, instruction->text);
 	}
-	for (size_t r = 0; good && r < disasm->routine_count; r++) {
-		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		cairn_buffer_format(out, "%sROUTINE ======================== ", r ? "\n" : "");
-		title_text(disasm, view, routine, out);
-		cairn_top_row_code(&routine->row, view, shape, false, out);
-		cairn_buffer_format(out, "(Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, view->whole));
-		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
-	}
-	return good;
 }
 
-struct json_context {
-	const struct cairn_view *view;
-	struct cairn_json *json;
-};
-
-static void instruction_json(void *context, const struct cairn_disasm_instruction *instruction)
+static void write_instruction(void *context, const struct cairn_disasm_instruction *instruction)
 {
-	const struct json_context *into = context;
-	struct cairn_json *json = into->json;
-	cairn_json_open(json, NULL, '{');
-	cairn_json_integer(json, "address", (int64_t)instruction->address);
-	cairn_json_text(json, "text", instruction->text);
-	cairn_top_row_json(&instruction->row, into->view, json);
-	cairn_json_close(json, '}');
+	struct cairn_report *report = context;
+	cairn_table_row(&report->table, columns, report, instruction);
 }
 
-bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error)
+static void write_head(const struct cairn_disasm *disasm, struct cairn_report *report, const struct cairn_disasm_routine *routine)
+{
+	const char *name;
+	if (report->json) {
+		cairn_json_text(report->json, "name", cairn_bytes_of(routine_name(report->view, routine)));
+		cairn_json_text(report->json, "module", cairn_bytes_of(routine_path(disasm, report->view, routine)));
+		cairn_json_open(report->json, "inlined", '[');
+		for (size_t place = 0; (name = next_inlined(disasm, report->view, routine, &place));)
+			cairn_json_text(report->json, NULL, cairn_bytes_of(name));
+		cairn_json_close(report->json, ']');
+	} else {
+		cairn_buffer_text(report->out, "ROUTINE ======================== ");
+		title_text(disasm, report->view, routine, report->out);
+		report->table.start = report->out->length;
+	}
+	cairn_top_columns(report, &routine->row, NAN);
+	if (!report->json)
+		cairn_buffer_format(report->out, " (Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, report->view->whole));
+}
+
+bool cairn_disasm_write(const struct cairn_disasm *disasm, struct cairn_report *report, struct cairn_error *error)
 {
 	bool good = true;
-	cairn_json_open(json, "routines", '[');
-	for (size_t r = 0; good && r < disasm->routine_count; r++) {
-		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
-		cairn_json_text(json, "module", cairn_bytes_of(routine_path(disasm, view, routine)));
-		cairn_json_open(json, "inlined", '[');
-		const char *name;
-		for (size_t place = 0; (name = next_inlined(disasm, view, routine, &place));)
-			cairn_json_text(json, NULL, cairn_bytes_of(name));
-		cairn_json_close(json, ']');
-		cairn_top_row_json(&routine->row, view, json);
-		cairn_json_open(json, "instructions", '[');
-		good = cairn_disasm_each(disasm, routine, instruction_json, &(struct json_context){view, json}, error);
-		cairn_json_close(json, ']');
-		cairn_json_close(json, '}');
+	for (size_t i = 0; !report->json && i < disasm->notes.count; i++) {
+		cairn_utf8_show(report->out, cairn_bytes_of(disasm->notes.items[i].data));
+		cairn_buffer_text(report->out, "\n\n");
 	}
-	cairn_json_close(json, ']');
+	cairn_table_open(&report->table, "routines", '[');
+	for (size_t r = 0; good && r < disasm->routine_count; r++) {
+		if (r && !report->json)
+			cairn_buffer_byte(report->out, '\n');
+		cairn_table_open(&report->table, NULL, '{');
+		write_head(disasm, report, &disasm->routines[r]);
+		cairn_table_open(&report->table, "instructions", '[');
+		report->dots = true;
+		good = cairn_disasm_each(disasm, &disasm->routines[r], write_instruction, report, error);
+		report->dots = false;
+		cairn_table_close(&report->table, ']');
+		cairn_table_close(&report->table, '}');
+	}
+	cairn_table_close(&report->table, ']');
 	return good;
 }

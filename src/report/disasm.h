@@ -6,7 +6,6 @@
 #ifndef CAIRN_REPORT_DISASM_H
 #define CAIRN_REPORT_DISASM_H
 
-#include "base/json.h"
 #include "base/pattern.h"
 #include "report/top.h"
 #include "symbol/find.h"
@@ -52,9 +51,7 @@ typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instr
 bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);
 
-bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape,
-		       struct cairn_buffer *out, struct cairn_error *error);
-/* Adds the member "routines". */
-bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error);
+/* Writes the routines, "routines", with their instructions. */
+bool cairn_disasm_write(const struct cairn_disasm *disasm, struct cairn_report *report, struct cairn_error *error);
 
 #endif

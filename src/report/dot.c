@@ -237,9 +237,9 @@ static void write_legend(const struct drawing *drawing)
 	char text[32];
 	cairn_buffer_text(drawing->out, "Legend [shape=note, fontsize=13, fillcolor=\"#f6f6f4\", color=\"#b8b8b4\", margin=0.15, "
 					"tooltip=\"legend\", label=\"");
-	write_literal(drawing, profile->process ? cairn_profile_string(profile, profile->process) : "unknown process");
-	if (profile->process_id)
-		cairn_buffer_format(drawing->out, ", process %llu", (unsigned long long)profile->process_id);
+	write_literal(drawing, profile->facts.process ? cairn_profile_string(profile, profile->facts.process) : "unknown process");
+	if (profile->facts.process_id)
+		cairn_buffer_format(drawing->out, ", process %llu", (unsigned long long)profile->facts.process_id);
 	end_line(drawing);
 	cairn_buffer_format(drawing->out, "%s", profile->base ? "change of " : "");
 	write_literal(drawing, cairn_head_title(drawing->view));

@@ -124,25 +124,31 @@ static unsigned char *judge_slots(struct cairn_view *view, struct matcher *focus
 static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts, bool *cut_focused)
 {
 	const struct cairn_sample *at = &view->profile->samples[sample];
-	size_t count = 0;
+	struct cairn_allocator_walk walk = {0};
 	bool seen[ignored + 1] = {false};
 	unsigned char cut = neutral;
 	uint32_t start = cairn_view_start(view, at);
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = view->profile->stacks[at->stack + d];
-		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++)
-			if (d < start)
+		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++) {
+			if (d < start) {
 				*cut_focused |= verdicts[slot] == focused;
-			else if (cairn_allocator_cuts(view->slots[slot].allocator, count)) {
+				continue;
+			}
+			enum cairn_allocator_cut cuts = cairn_allocator_step(&walk, view->slots[slot].allocator);
+			if (cuts != CAIRN_CUT_NOTHING) {
+				*cut_focused |= seen[focused];
+				seen[focused] = seen[ignored] = false;
+			}
+			if (cuts == CAIRN_CUT_THROUGH) {
 				cut = verdicts[slot];
-				*cut_focused |= seen[focused] || cut == focused;
-				count = seen[focused] = seen[ignored] = 0;
+				*cut_focused |= cut == focused;
 			} else {
 				seen[verdicts[slot]] = true;
-				count++;
 			}
+		}
 	}
-	return count ? seen[focused] && !seen[ignored] : cut == focused;
+	return walk.kept ? seen[focused] && !seen[ignored] : cut == focused;
 }
 
 /* Keeps the samples whose stacks contain what FOCUS matches and nothing that IGNORE does. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/graphviz.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
+
 #include <stdio.h>
 
 /* The functions that we use; the structs of the libraries are opaque. */
@@ -23,37 +24,20 @@ static struct {
 /* One context for all pictures, never freed: Graphviz remembers the last font by a pointer into it. */
 static struct context *context;
 
-static bool load(void)
+static bool start(void)
 {
-	if (context)
-		return true;
-	void *cgraph = dlopen("libcgraph.so.6", RTLD_NOW | RTLD_GLOBAL), *gvc = dlopen("libgvc.so.6", RTLD_NOW | RTLD_GLOBAL);
-	if (!cgraph || !gvc)
-		return false;
-	const struct {
-		void *function;
-		void *handle;
-		const char *name;
-	} wanted[] = {
-		{&library.read, cgraph, "agmemread"},
-		{&library.close, cgraph, "agclose"},
-		{&library.set_least_level, cgraph, "agseterr"},
-		{&library.set_error_writer, cgraph, "agseterrf"},
-		{&library.open, gvc, "gvContext"},
-		{&library.layout, gvc, "gvLayout"},
-		{&library.free_layout, gvc, "gvFreeLayout"},
-		{&library.render, gvc, "gvRenderData"},
-		{&library.free_data, gvc, "gvFreeRenderData"},
-	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-		void *function = dlsym(wanted[i].handle, wanted[i].name);
-		if (!function)
-			return false;
-		memcpy(wanted[i].function, &function, sizeof function);
-	}
 	context = library.open();
 	return context != NULL;
 }
+
+static struct cairn_library graphviz = { /* libgvc brings libcgraph with it */
+	.files = "libgvc.so.6",
+	.names = "agmemread agclose agseterr agseterrf gvContext gvLayout gvFreeLayout gvRenderData gvFreeRenderData",
+	.members = &library,
+	.size = sizeof library,
+	.start = start,
+	.is_global = true,
+};
 
 /* The library prints its complaints; the first one becomes part of our error message. */
 static char complaint[200];
@@ -83,7 +67,7 @@ static bool draw(struct graph *graph, const char *format, struct cairn_buffer *o
 bool cairn_graphviz_render(struct cairn_bytes dot, const char *format, struct cairn_buffer *out, struct cairn_error *error)
 {
 	enum { only_errors = 1 };
-	if (!load())
+	if (!cairn_library_is_there(&graphviz))
 		return cairn_fail(
 			error, "Graphviz is not installed (package graphviz), which draws call graphs; dot text can be written without it");
 	complaint[0] = 0;

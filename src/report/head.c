@@ -82,27 +82,21 @@ const char *cairn_head_type(const struct cairn_view *view)
 	return cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
 }
 
+const char *cairn_head_value_title(const struct cairn_profile *profile, uint32_t value)
+{
+	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
+	const struct cairn_shown_view *row = cairn_shown_of(type);
+	if (!row)
+		return type;
+	bool bytes = strcmp(type, row->space) == 0;
+	if (row == &cairn_shown_views[CAIRN_SHOWN_LIVE])
+		row = &cairn_shown_views[profile->shown];
+	return bytes ? row->space_title : row->objects_title;
+}
+
 const char *cairn_head_title(const struct cairn_view *view)
 {
-	static const char *const titles[][6] = {
-		{"inuse_space", "live memory", "live memory at its highest point",
-		 "slack: what live objects can hold beyond what was requested", "memory mapped by the service itself",
-		 "free memory in slabs that live objects keep"},
-		{"inuse_objects", "live objects", "live objects at the highest point of memory", "live objects",
-		 "mappings by the service itself", "live objects"},
-		{"alloc_space", "allocated memory", "allocated memory", "allocated memory", "allocated memory", "allocated memory"},
-		{"alloc_objects", "allocated objects", "allocated objects", "allocated objects", "allocated objects", "allocated objects"},
-	};
-	const struct cairn_profile *profile = view->profile;
-	const char *type = cairn_head_type(view);
-	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-		if (strcmp(type, titles[i][0]) == 0)
-			return titles[i][profile->as_fragmentation ? 5
-					 : profile->as_mapped	   ? 4
-					 : profile->as_slack	   ? 3
-					 : profile->at_peak	   ? 2
-								   : 1];
-	return type;
+	return cairn_head_value_title(view->profile, view->value);
 }
 
 /* The number of samples behind everything ever allocated from one stack. The profile itself stores only the number of live samples. */
@@ -142,24 +136,34 @@ static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t si
 bool cairn_coverage_is_partial(const struct cairn_coverage *coverage)
 {
 	static const double whole = 0.95;
-	return cairn_sampled_late(coverage->start_ns, coverage->since_ns) &&
-	       (coverage->allocated <= 0 || coverage->sampled < whole * coverage->allocated);
+	if (coverage->before <= 0 && !cairn_sampled_late(coverage->start_ns, coverage->since_ns))
+		return false;
+	double all = coverage->allocated > 0 ? coverage->allocated : coverage->before > 0 ? coverage->sampled + coverage->before : 0;
+	return all <= 0 || coverage->sampled < whole * all;
 }
+
+/* A profile of less than that share of resident memory leaves the question what the rest is, if the rest is not just the program's code. */
+static const double most_of_resident = 0.5, rest_least = 32 << 20;
 
 bool cairn_coverage_text(const struct cairn_coverage *coverage, char *out, size_t size)
 {
 	char sampled[32], live[32], since[40];
-	if (!cairn_coverage_is_partial(coverage))
-		return false;
 	cairn_text_human(coverage->sampled, sampled);
+	if (!cairn_coverage_is_partial(coverage)) {
+		if (coverage->sampled >= most_of_resident * coverage->resident || coverage->resident - coverage->sampled < rest_least)
+			return false;
+		snprintf(out, size, "that is less than half of the %s resident: cairn why says what the rest is",
+			 cairn_text_human(coverage->resident, live));
+		return true;
+	}
 	write_since(coverage->since_ns, coverage->time_ns, since, sizeof since);
 	if (coverage->allocated > 0)
 		snprintf(out, size, "%s sampled since %s, of %s live", sampled, since, cairn_text_human(coverage->allocated, live));
 	else if (coverage->before > 0)
-		snprintf(out, size, "%s sampled since %s; %s were allocated before", sampled, since,
-			 cairn_text_human(coverage->before, live));
+		snprintf(out, size, "sampling began at %s; %s were resident by then and are not in this profile (cairn rss explains them)",
+			 since, cairn_text_human(coverage->before, live));
 	else
-		snprintf(out, size, "%s sampled since %s; what was allocated before is not included", sampled, since);
+		snprintf(out, size, "sampling began at %s; what was allocated before is not in this profile", since);
 	return true;
 }
 
@@ -169,8 +173,13 @@ static struct cairn_coverage coverage_of(const struct cairn_view *view)
 	const struct cairn_profile *profile = view->profile;
 	bool live = profile->kind == CAIRN_PROFILE_HEAP && !profile->base && cairn_profile_is_live(profile) &&
 		    cairn_profile_value_kind(profile, view->value) == CAIRN_VALUE_LIVE_BYTES;
-	return live ? (struct cairn_coverage){view->total, profile->start_ns, profile->since_ns, profile->time_ns, profile->allocated_bytes,
-					      profile->before_bytes}
+	return live ? (struct cairn_coverage){view->total,
+					      profile->facts.start_ns,
+					      profile->facts.since_ns,
+					      profile->facts.time_ns,
+					      profile->facts.allocated_bytes,
+					      profile->facts.before_bytes,
+					      profile->facts.resident_bytes}
 		    : (struct cairn_coverage){0};
 }
 
@@ -206,12 +215,12 @@ static void write_errors(const struct cairn_view *view, const struct cairn_shape
 static void write_peak(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	char when[40], before[32];
-	if (!profile->peak_ns)
+	if (!profile->facts.peak_ns)
 		return;
-	write_since(profile->peak_ns, profile->time_ns, when, sizeof when);
+	write_since(profile->facts.peak_ns, profile->facts.time_ns, when, sizeof when);
 	cairn_buffer_format(out, "its highest point: %s", when);
-	if (profile->time_ns > profile->peak_ns)
-		cairn_buffer_format(out, ", %s before the dump", cairn_text_span(profile->time_ns - profile->peak_ns, before));
+	if (profile->facts.time_ns > profile->facts.peak_ns)
+		cairn_buffer_format(out, ", %s before the dump", cairn_text_span(profile->facts.time_ns - profile->facts.peak_ns, before));
 	cairn_buffer_byte(out, '\n');
 }
 
@@ -219,10 +228,10 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 {
 	const struct cairn_profile *profile = view->profile;
 	char text[32];
-	cairn_utf8_show(out,
-			profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
-	if (profile->process_id)
-		cairn_buffer_format(out, ", process %llu", (unsigned long long)profile->process_id);
+	cairn_utf8_show(out, profile->facts.process ? cairn_strings_bytes(&profile->strings, profile->facts.process)
+						    : cairn_bytes_of("unknown process"));
+	if (profile->facts.process_id)
+		cairn_buffer_format(out, ", process %llu", (unsigned long long)profile->facts.process_id);
 	cairn_buffer_format(out, ", %s", profile->format);
 	if (profile->period > 1 && profile->kind == CAIRN_PROFILE_HEAP)
 		cairn_buffer_format(out, ", one sample per %s%s", cairn_text_human(profile->period, text),
@@ -230,12 +239,12 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 	if (sample_count(view) > 0)
 		cairn_buffer_format(out, ", about %.0f sample%s", sample_count(view), sample_count(view) < 1.5 ? "" : "s");
 	cairn_buffer_byte(out, '\n');
-	if (profile->ended) {
+	if (profile->facts.ended) {
 		cairn_buffer_text(out, "its last moment: ");
-		cairn_utf8_show(out, cairn_strings_bytes(&profile->strings, profile->ended));
+		cairn_utf8_show(out, cairn_strings_bytes(&profile->strings, profile->facts.ended));
 		cairn_buffer_byte(out, '\n');
 	}
-	if (profile->at_peak)
+	if (profile->shown == CAIRN_SHOWN_PEAK)
 		write_peak(profile, out);
 	cairn_buffer_text(out, profile->base ? "change of " : "");
 	cairn_utf8_show(out, cairn_bytes_of(cairn_head_title(view)));
@@ -266,28 +275,22 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[view->value].unit));
 	cairn_json_text(json, "type", cairn_bytes_of(cairn_head_type(view)));
 	cairn_json_number(json, "period", profile->period);
-	cairn_json_text(json, "process", cairn_strings_bytes(&profile->strings, profile->process));
-	cairn_json_integer(json, "pid", (int64_t)profile->process_id);
-	if (profile->ended)
-		cairn_json_text(json, "ended", cairn_strings_bytes(&profile->strings, profile->ended));
-	if (profile->at_peak)
-		cairn_json_bool(json, "peak", true);
-	if (profile->as_slack)
-		cairn_json_bool(json, "slack", true);
-	if (profile->as_fragmentation)
-		cairn_json_bool(json, "fragmentation", true);
-	if (profile->as_mapped)
-		cairn_json_bool(json, "mappings", true);
-	if (profile->at_peak && profile->peak_ns)
-		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / CAIRN_MILLISECOND_NS) / 1000);
+	cairn_json_text(json, "process", cairn_strings_bytes(&profile->strings, profile->facts.process));
+	cairn_json_integer(json, "pid", (int64_t)profile->facts.process_id);
+	if (profile->facts.ended)
+		cairn_json_text(json, "ended", cairn_strings_bytes(&profile->strings, profile->facts.ended));
+	if (!cairn_profile_is_live(profile))
+		cairn_json_bool(json, cairn_shown_views[profile->shown].option, true);
+	if (profile->shown == CAIRN_SHOWN_PEAK && profile->facts.peak_ns)
+		cairn_json_number(json, "peak_at", (double)(profile->facts.peak_ns / CAIRN_MILLISECOND_NS) / 1000);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
-	if (profile->since_ns > 0) {
-		if (profile->allocated_bytes > 0)
-			cairn_json_number(json, "allocated", profile->allocated_bytes);
-		if (profile->before_bytes > 0)
-			cairn_json_number(json, "allocated_before", profile->before_bytes);
-		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / CAIRN_MILLISECOND_NS) / 1000);
+	if (profile->facts.since_ns > 0) {
+		if (profile->facts.allocated_bytes > 0)
+			cairn_json_number(json, "allocated", profile->facts.allocated_bytes);
+		if (profile->facts.before_bytes > 0)
+			cairn_json_number(json, "allocated_before", profile->facts.before_bytes);
+		cairn_json_number(json, "sampled_since", (double)(profile->facts.since_ns / CAIRN_MILLISECOND_NS) / 1000);
 		struct cairn_coverage coverage = coverage_of(view);
 		cairn_json_bool(json, "partial", cairn_coverage_is_partial(&coverage));
 	}

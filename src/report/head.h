@@ -18,14 +18,17 @@ struct cairn_coverage {
 	int64_t start_ns, since_ns, time_ns; /* when the process started, sampling began, and the dump was taken */
 	double allocated;                     /* live bytes by the allocator's own count */
 	double before;                        /* memory that the process had when sampling began */
+	double resident;                      /* all its resident memory */
 };
 
-/* Whether sampling began long after the process started, and some of what was allocated before is live. */
+/* Whether the process had memory when sampling began that matters: a twentieth of what is live, by the allocator's own count if there is
+ * one. */
 bool cairn_coverage_is_partial(const struct cairn_coverage *coverage);
 
-/* If a dump is partial: writes the sentence that says so to OUT, "340 MiB sampled since 12:03:11, of 1.3 GiB live", without the second
- * number if the allocator's own count is unknown. Every report that shows the total shows this sentence too. Returns false if it is
- * complete. */
+/* If a dump is partial: writes the sentence that says so to OUT, "sampling began at 12:03:11; 1.3 GiB were resident by then and are not in
+ * this profile (cairn rss explains them)", or, by the allocator's own count, "340 MiB sampled since 12:03:11, of 1.3 GiB live". Of a complete one that
+ * shows less than half of resident memory, the sentence says who explains the rest. Every report that shows the total shows this sentence
+ * too. Returns false if there is none. */
 bool cairn_coverage_text(const struct cairn_coverage *coverage, char *out, size_t size);
 
 /* The same for what VIEW shows. */
@@ -52,5 +55,6 @@ const char *cairn_head_type(const struct cairn_view *view);
 
 /* The same in words, for headings: "live memory" for inuse_space. */
 const char *cairn_head_title(const struct cairn_view *view);
+const char *cairn_head_value_title(const struct cairn_profile *profile, uint32_t value);
 
 #endif

@@ -74,6 +74,7 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 	if (!pattern)
 		return cairn_fail_within(error, "--list: ");
 	bool any = cairn_list_make(&list, &jeprof->view, pattern);
+	struct cairn_source_search search = cairn_source_search(jeprof->view.profile, NULL);
 	for (size_t r = 0; r < list.routine_count; r++) {
 		const struct cairn_list_routine *routine = &list.routines[r];
 		uint32_t function = jeprof->view.entries[list.lines[routine->first].row.entry].function;
@@ -86,7 +87,7 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
 		cairn_buffer_format(out, "\n%6s %6s Total %s (flat / cumulative)\n", cairn_jeprof_number(jeprof, routine->row.flat, flat),
 				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof));
-		if (*routine->file && cairn_source_file_open(&code, routine->file, &(struct cairn_source_search){0})) {
+		if (*routine->file && cairn_source_file_open(&code, routine->file, &search)) {
 			write_routine(jeprof, &list, routine, &code, out);
 			cairn_source_file_close(&code);
 			continue;
@@ -124,7 +125,8 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 		if (disassembly->open)
 			cairn_source_file_close(&disassembly->code);
 		disassembly->file = file;
-		disassembly->open = cairn_source_file_open(&disassembly->code, file, &(struct cairn_source_search){0});
+		struct cairn_source_search search = cairn_source_search(profile, NULL);
+		disassembly->open = cairn_source_file_open(&disassembly->code, file, &search);
 		size_t length = strlen(file);
 		cairn_buffer_format(disassembly->out, "-------------------- %s", length >= 58 ? "..." : "");
 		cairn_utf8_show(disassembly->out, cairn_bytes_of(length >= 58 ? file + length - 55 : file));

@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "report/head.h"
 #include "report/number.h"
 #include "report/source_file.h"
 #include "report/top.h"
@@ -96,89 +95,103 @@ static bool is_newer(const struct cairn_list *list, const struct cairn_view *vie
 	       code->file.modified_ns > cairn_time_ns(&status.st_mtim);
 }
 
-static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_top_row *row,
-		      uint32_t line, struct cairn_bytes code, struct cairn_buffer *out)
+struct line {
+	const struct cairn_top_row *row;
+	uint32_t number;
+	struct cairn_bytes code;
+	bool found;
+};
+
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	cairn_top_row_code(row, view, shape, true, out);
-	cairn_buffer_format(out, "%6u:%s", line, code.length ? " " : "");
-	cairn_utf8_show_lines(out, code);
-	cairn_buffer_byte(out, '\n');
+	const struct line *line = item;
+	cairn_top_columns(context, line->row, NAN);
+	cairn_table_count(table, "line", NULL, 0, line->number);
+	if (table->json && line->found)
+		cairn_json_text(table->json, "code", line->code);
+	if (!table->json) {
+		cairn_buffer_format(table->out, " %6u:%s", line->number, line->code.length ? " " : "");
+		cairn_utf8_show_lines(table->out, line->code);
+	}
 }
 
-/* Writes the lines with a value and, if CODE is there, those around and between them. */
-static void routine_lines(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
-			  const struct cairn_source_file *code, const struct cairn_shape *shape, struct cairn_buffer *out)
+static void write_line(struct cairn_report *report, const struct cairn_top_row *row, uint32_t line, const struct cairn_source_file *code)
+{
+	cairn_table_row(&report->table, columns, report,
+			&(struct line){row, line, code ? cairn_source_file_line(code, line) : (struct cairn_bytes){"", 0}, code != NULL});
+}
+
+/* Writes the lines with a value and, in text and if CODE is there, those around and between them. */
+static void write_lines(const struct cairn_list *list, struct cairn_report *report, const struct cairn_list_routine *routine,
+			const struct cairn_source_file *code)
 {
 	static const struct cairn_top_row nothing;
 	const struct cairn_list_line *lines = list->lines + routine->first;
-	uint32_t last = code ? lines[routine->count - 1].line : 0, at = lines[0].line > margin ? lines[0].line - margin : 1;
+	const bool around = code && !report->json;
+	uint32_t last = around ? lines[routine->count - 1].line : 0, at = lines[0].line > margin ? lines[0].line - margin : 1;
+	report->dots = !report->json;
 	for (size_t i = 0; i < routine->count; i++) {
-		for (; code && at < lines[i].line && at <= code->count; at++)
-			line_text(view, shape, &nothing, at, cairn_source_file_line(code, at), out);
-		line_text(view, shape, &lines[i].row, lines[i].line,
-			  code ? cairn_source_file_line(code, lines[i].line) : (struct cairn_bytes){"", 0}, out);
+		for (; around && at < lines[i].line && at <= code->count; at++)
+			write_line(report, &nothing, at, code);
+		write_line(report, &lines[i].row, lines[i].line, code);
 		at = lines[i].line + 1;
 	}
-	for (; code && at <= code->count && at - last <= margin; at++)
-		line_text(view, shape, &nothing, at, cairn_source_file_line(code, at), out);
+	for (; around && at <= code->count && at - last <= margin; at++)
+		write_line(report, &nothing, at, code);
+	report->dots = false;
 }
 
-void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
-		     const struct cairn_shape *shape, struct cairn_buffer *out)
+/* Writes the head of ROUTINE as text; CODE is NULL if it was not FOUND. */
+static void write_head(struct cairn_report *report, const struct cairn_list_routine *routine, const struct cairn_source_file *code,
+		       bool found, bool newer)
 {
-	for (size_t r = 0; r < list->routine_count; r++) {
-		const struct cairn_list_routine *routine = &list->routines[r];
-		cairn_buffer_format(out, "%sROUTINE ======================== ", r ? "\n" : "");
-		cairn_utf8_show(out, cairn_bytes_of(routine->name));
-		cairn_buffer_text(out, " in ");
-		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
-		cairn_buffer_byte(out, '\n');
-		cairn_top_row_code(&routine->row, view, shape, false, out);
-		cairn_buffer_format(out, "(Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, view->whole));
-		struct cairn_source_file code;
-		bool found = *routine->file && cairn_source_file_open(&code, routine->file, search);
-		if (!found)
-			cairn_buffer_text(out, *routine->file ? "source not found; use --source-path FOLDER with a folder above it\n"
-							      : "no source is known: debug information is missing\n");
-		else if (is_newer(list, view, routine, &code)) {
-			cairn_utf8_show(out, cairn_bytes_of(code.path));
-			cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path FOLDER with the "
-					       "source it was built from\n");
-		}
-		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
-		if (found)
-			cairn_source_file_close(&code);
+	struct cairn_buffer *out = report->out;
+	cairn_buffer_text(out, "ROUTINE ======================== ");
+	cairn_utf8_show(out, cairn_bytes_of(routine->name));
+	cairn_buffer_text(out, " in ");
+	cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
+	cairn_buffer_byte(out, '\n');
+	report->table.start = out->length;
+	cairn_top_columns(report, &routine->row, NAN);
+	cairn_buffer_format(out, " (Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, report->view->whole));
+	if (!*routine->file) {
+		cairn_buffer_text(out, "no source is known: debug information is missing\n");
+	} else if (!found) {
+		cairn_buffer_format(out, "source %s; use --source-path FOLDER with a folder above it\n", code->withheld
+				    ? "withheld: another user's program names it, and not everybody may read it" : "not found");
+	} else if (newer) {
+		cairn_utf8_show(out, cairn_bytes_of(code->path));
+		cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path FOLDER with the source it was "
+				       "built from\n");
 	}
 }
 
-void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
-		     struct cairn_json *json)
+void cairn_list_write(const struct cairn_list *list, struct cairn_report *report, const struct cairn_source_search *search)
 {
-	cairn_json_open(json, "routines", '[');
+	struct cairn_json *json = report->json;
+	cairn_table_open(&report->table, "routines", '[');
 	for (size_t r = 0; r < list->routine_count; r++) {
 		const struct cairn_list_routine *routine = &list->routines[r];
 		struct cairn_source_file code;
 		bool found = *routine->file && cairn_source_file_open(&code, routine->file, search);
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "name", cairn_bytes_of(routine->name));
-		cairn_json_text(json, "file", cairn_bytes_of(routine->file));
-		cairn_json_bool(json, "found", found);
-		cairn_json_bool(json, "newer", found && is_newer(list, view, routine, &code));
-		cairn_top_row_json(&routine->row, view, json);
-		cairn_json_open(json, "lines", '[');
-		for (size_t i = routine->first; i < routine->first + routine->count; i++) {
-			const struct cairn_list_line *line = &list->lines[i];
+		bool newer = found && is_newer(list, report->view, routine, &code);
+		if (json) {
 			cairn_json_open(json, NULL, '{');
-			cairn_json_integer(json, "line", line->line);
-			cairn_top_row_json(&line->row, view, json);
-			if (found)
-				cairn_json_text(json, "code", cairn_source_file_line(&code, line->line));
-			cairn_json_close(json, '}');
+			cairn_json_text(json, "name", cairn_bytes_of(routine->name));
+			cairn_json_text(json, "file", cairn_bytes_of(routine->file));
+			cairn_json_bool(json, "found", found);
+			cairn_json_bool(json, "newer", newer);
+			cairn_top_columns(report, &routine->row, NAN);
+			cairn_json_open(json, "lines", '[');
+		} else {
+			cairn_buffer_text(report->out, r ? "\n" : "");
+			write_head(report, routine, &code, found, newer);
 		}
-		cairn_json_close(json, ']');
-		cairn_json_close(json, '}');
+		write_lines(list, report, routine, found ? &code : NULL);
+		cairn_table_close(&report->table, ']');
+		cairn_table_close(&report->table, '}');
 		if (found)
 			cairn_source_file_close(&code);
 	}
-	cairn_json_close(json, ']');
+	cairn_table_close(&report->table, ']');
 }

@@ -3,7 +3,6 @@
 #ifndef CAIRN_REPORT_LIST_H
 #define CAIRN_REPORT_LIST_H
 
-#include "base/json.h"
 #include "base/pattern.h"
 #include "report/source_file.h"
 #include "report/top.h"
@@ -27,11 +26,8 @@ struct cairn_list {
 bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const struct cairn_pattern *pattern);
 void cairn_list_free(struct cairn_list *list);
 
-/* SEARCH says where source files are. If a file is missing, or newer than the program, a note appears in its place. */
-void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
-		     const struct cairn_shape *shape, struct cairn_buffer *out);
-/* Adds the member "routines". */
-void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_source_search *search,
-		     struct cairn_json *json);
+/* Writes the routines, "routines". SEARCH says where source files are. If a file is missing, or newer than the program, a note appears in
+ * its place. */
+void cairn_list_write(const struct cairn_list *list, struct cairn_report *report, const struct cairn_source_search *search);
 
 #endif

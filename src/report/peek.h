@@ -3,15 +3,14 @@
 #ifndef CAIRN_REPORT_PEEK_H
 #define CAIRN_REPORT_PEEK_H
 
-#include "base/json.h"
 #include "base/pattern.h"
 #include "report/graph.h"
+#include "report/table.h"
 
-/* The table as text, of all nodes or of those whose name matches PATTERN. Returns false if there is none. */
-bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
-		     const struct cairn_shape *shape, struct cairn_buffer *out);
-/* Adds the member "rows". Returns false if it is empty. */
-bool cairn_peek_json(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
-		     struct cairn_json *json);
+/* Writes the table, "rows", of all nodes or of those whose name matches PATTERN. Returns false if there is none. */
+bool cairn_peek_write(struct cairn_report *report, const struct cairn_graph *graph, const struct cairn_pattern *pattern);
+
+/* The same for the whole view. */
+void cairn_tree_report(struct cairn_report *report);
 
 #endif

@@ -32,17 +32,17 @@ static void write_type(const struct cairn_profile *profile, struct cairn_value_t
 static void write_header(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	cairn_buffer_format(out, "format: %s\nkind: %s\n", profile->format, kinds[profile->kind]);
-	if (profile->process)
-		write_text(profile, "process: ", profile->process, "\n", out);
-	if (profile->process_id)
-		cairn_buffer_format(out, "pid: %llu\n", (unsigned long long)profile->process_id);
+	if (profile->facts.process)
+		write_text(profile, "process: ", profile->facts.process, "\n", out);
+	if (profile->facts.process_id)
+		cairn_buffer_format(out, "pid: %llu\n", (unsigned long long)profile->facts.process_id);
 	if (profile->period > 0) {
 		cairn_buffer_format(out, "period: %.17g ", profile->period);
 		write_type(profile, profile->period_type, out);
 		cairn_buffer_text(out, profile->mixed_periods ? " mixed\n" : "\n");
 	}
-	if (profile->duration_ns)
-		cairn_buffer_format(out, "duration: %lld ns\n", (long long)profile->duration_ns);
+	if (profile->facts.duration_ns)
+		cairn_buffer_format(out, "duration: %lld ns\n", (long long)profile->facts.duration_ns);
 	cairn_buffer_text(out, "values:");
 	for (uint32_t v = 0; v < profile->value_count; v++) {
 		cairn_buffer_byte(out, ' ');

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const off_t size_most = 16 << 20;
 
@@ -62,19 +63,48 @@ static char *find_below(struct cairn_bytes folder, const char *path, bool confin
 	return NULL;
 }
 
-static char *find_code(const char *path, const struct cairn_source_search *search)
+/* *NAMED tells whether it was found below a folder that the user named. */
+static char *find_code(const char *path, const struct cairn_source_search *search, bool *named)
 {
 	const char *at = search->folders ? search->folders : search->confined ? "" : ".";
+	*named = search->folders != NULL;
 	for (;;) {
 		size_t length = strcspn(at, ":");
-		char *found = length ? find_below((struct cairn_bytes){at, length}, path, search->confined) : NULL;
+		char *found = length ? find_below((struct cairn_bytes){at, length}, path, search->confined || (search->foreign && *named))
+				     : NULL;
 		if (found)
 			return found;
 		if (!at[length])
 			break;
 		at += length + 1;
 	}
+	*named = false;
 	return !search->confined && is_file(path) ? strdup(path) : NULL;
+}
+
+/* Whether everybody may read CODE: the file, and so all folders that it is in. Links are followed first. */
+static bool all_may_read(const struct cairn_source_file *code)
+{
+	struct stat status;
+	char *real = realpath(code->path, NULL);
+	/* It is the one that was opened, whatever has become of a link meanwhile. */
+	bool all = real && stat(real, &status) == 0 && status.st_ino == code->file.inode && (status.st_mode & S_IROTH);
+	for (char *slash = real; all && (slash = strrchr(real, '/'));) {
+		*slash = '\0';
+		all = stat(*real ? real : "/", &status) == 0 && (status.st_mode & S_IXOTH);
+	}
+	free(real);
+	return all;
+}
+
+struct cairn_source_search cairn_source_search(const struct cairn_profile *profile, const char *folders)
+{
+	struct stat status;
+	bool foreign = profile->facts.foreign;
+	for (size_t i = 0; i < profile->module_count && !foreign; i++)
+		foreign = stat(cairn_profile_string(profile, profile->modules[i].path), &status) == 0 && status.st_uid != 0 &&
+			  status.st_uid != geteuid();
+	return (struct cairn_source_search){.folders = folders, .foreign = foreign};
 }
 
 static void find_lines(struct cairn_source_file *code)
@@ -92,9 +122,15 @@ bool cairn_source_file_open(struct cairn_source_file *code, const char *path, co
 	*code = (struct cairn_source_file){0};
 	if (strlen(path) >= PATH_MAX)
 		return false;
-	code->path = find_code(path, search);
+	bool named;
+	code->path = find_code(path, search, &named);
 	if (!code->path || !cairn_file_map(&code->file, code->path, NULL)) {
 		free(code->path);
+		return false;
+	}
+	if (search->foreign && !named && !all_may_read(code)) {
+		cairn_source_file_close(code);
+		*code = (struct cairn_source_file){.withheld = true};
 		return false;
 	}
 	find_lines(code);

@@ -98,7 +98,7 @@ void cairn_speedscope_write(struct cairn_view *view, struct cairn_buffer *out)
 	cairn_json_text(&json, "$schema", cairn_bytes_of("https://www.speedscope.app/file-format-schema.json"));
 	cairn_json_text(&json, "exporter", cairn_bytes_of("cairn " CAIRN_VERSION));
 	cairn_json_text(&json, "name",
-			profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("profile"));
+			profile->facts.process ? cairn_strings_bytes(&profile->strings, profile->facts.process) : cairn_bytes_of("profile"));
 	write_frames(view, &json);
 	int64_t written = 0, active = 0;
 	cairn_json_open(&json, "profiles", '[');

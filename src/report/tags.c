@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "report/head.h"
 #include "report/label.h"
 #include "report/number.h"
 
@@ -148,65 +147,48 @@ static void gather(struct tags *tags, struct cairn_view *view, const struct cair
 	}
 }
 
-/* The key whose tags begin at AT. *SHOWN gets the number of tags to show. */
-static const struct key *key_at(const struct tags *tags, size_t at, const struct cairn_shape *shape, size_t *shown)
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	const struct key *key = &tags->keys[tags->items[at].key];
-	*shown = shape->node_count && shape->node_count < key->count ? (size_t)shape->node_count : key->count;
-	return key;
+	const struct tag *tag = item;
+	struct cairn_report *report = context;
+	char text[label_most];
+	if (table->json)
+		cairn_label_json(&tag->label, table->json);
+	cairn_report_value(report, "value", "", 12, tag->value, tag->spread);
+	cairn_report_percent(report, "", tag->value, report->view->whole);
+	cairn_table_string(table, NULL, "", 0, cairn_label_text(&tag->label, report->shape.bytes, text, sizeof text));
 }
 
-bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+static void write_key(struct cairn_report *report, const struct key *key, const struct tag *tags, bool first)
 {
-	struct tags tags;
-	char number[32], text[label_most], errors[CAIRN_INTERVAL_TEXT];
-	gather(&tags, view, shape);
-	for (size_t at = 0; at < tags.count;) {
-		size_t shown;
-		const struct key *key = key_at(&tags, at, shape, &shown);
-		cairn_buffer_text(out, at ? "\n" : "");
-		cairn_utf8_show(out, key->name);
-		cairn_buffer_format(out, ": %s (%.2f%%)\n", cairn_head_number(view, shape, key->total, number),
-				    cairn_number_percent(key->total, view->whole));
-		for (size_t i = at; i < at + shown; i++)
-			cairn_buffer_format(out, "%12s%s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
-					    cairn_head_interval_column(view, shape, tags.items[i].value, tags.items[i].spread, errors),
-					    cairn_number_percent(tags.items[i].value, view->whole),
-					    cairn_label_text(&tags.items[i].label, shape->bytes, text, sizeof text));
-		if (shown < key->count)
-			cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", key->count - shown);
-		at += key->count;
+	size_t shown = cairn_report_shown(report, key->count);
+	char number[32];
+	if (report->json) {
+		cairn_json_open(report->json, NULL, '{');
+		cairn_json_text(report->json, "key", key->name);
+		cairn_report_value(report, "total", NULL, 0, key->total, key->spread);
+		cairn_json_open(report->json, "values", '[');
+	} else {
+		cairn_buffer_text(report->out, first ? "" : "\n");
+		cairn_utf8_show(report->out, key->name);
+		cairn_buffer_format(report->out, ": %s (%.2f%%)\n", cairn_head_number(report->view, &report->shape, key->total, number),
+				    cairn_number_percent(key->total, report->view->whole));
 	}
-	bool any = tags.count > 0;
-	release(&tags);
-	return any;
+	for (size_t i = 0; i < shown; i++)
+		cairn_table_row(&report->table, columns, report, &tags[i]);
+	cairn_table_more(&report->table, key->count - shown, "-n 0 shows all");
+	cairn_table_close(&report->table, ']');
+	cairn_table_close(&report->table, '}');
 }
 
-bool cairn_tags_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
+bool cairn_tags_write(struct cairn_report *report)
 {
 	struct tags tags;
-	gather(&tags, view, NULL);
-	cairn_json_open(json, "tags", '[');
-	for (size_t at = 0; at < tags.count;) {
-		size_t shown;
-		const struct key *key = key_at(&tags, at, shape, &shown);
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "key", key->name);
-		cairn_json_number(json, "total", round(key->total));
-		cairn_head_interval_json(view, json, "total", key->total, key->spread);
-		cairn_json_open(json, "values", '[');
-		for (size_t i = at; i < at + shown; i++) {
-			cairn_json_open(json, NULL, '{');
-			cairn_label_json(&tags.items[i].label, json);
-			cairn_json_number(json, "value", round(tags.items[i].value));
-			cairn_head_interval_json(view, json, "value", tags.items[i].value, tags.items[i].spread);
-			cairn_json_close(json, '}');
-		}
-		cairn_json_close(json, ']');
-		cairn_json_close(json, '}');
-		at += key->count;
-	}
-	cairn_json_close(json, ']');
+	gather(&tags, report->view, report->json ? NULL : &report->shape);
+	cairn_table_open(&report->table, "tags", '[');
+	for (size_t at = 0; at < tags.count; at += tags.keys[tags.items[at].key].count)
+		write_key(report, &tags.keys[tags.items[at].key], &tags.items[at], at == 0);
+	cairn_table_close(&report->table, ']');
 	bool any = tags.count > 0;
 	release(&tags);
 	return any;

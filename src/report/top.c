@@ -3,8 +3,6 @@
 #include "report/top.h"
 
 #include "base/array.h"
-#include "report/head.h"
-#include "report/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,65 +85,41 @@ void cairn_top_free(struct cairn_top *top)
 	*top = (struct cairn_top){0};
 }
 
-void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+void cairn_top_columns(struct cairn_report *report, const struct cairn_top_row *row, double sum)
 {
-	double sum = 0;
-	const char *errors = cairn_head_interval_title(view);
-	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s  %s\n", "Self", errors, "Self%", "Sum%", "Total", errors, "Total%", "Name");
-	for (size_t i = 0; i < top->shown; i++) {
-		const struct cairn_top_row *row = &top->rows[i];
-		sum += row->flat;
-		char flat[32], cum[32], flat_errors[CAIRN_INTERVAL_TEXT], cum_errors[CAIRN_INTERVAL_TEXT];
-		cairn_buffer_format(out, "%12s%s %6.2f%% %6.2f%% %12s%s %6.2f%%  ", cairn_head_number(view, shape, row->flat, flat),
-				    cairn_head_interval_column(view, shape, row->flat, row->flat_spread, flat_errors),
-				    cairn_number_percent(row->flat, view->whole), cairn_number_percent(sum, view->whole),
-				    cairn_head_number(view, shape, row->cum, cum),
-				    cairn_head_interval_column(view, shape, row->cum, row->cum_spread, cum_errors),
-				    cairn_number_percent(row->cum, view->whole));
-		struct cairn_bytes name = cairn_view_name(view, row->entry);
-		cairn_buffer_append(out, name.data, name.length);
-		cairn_buffer_byte(out, '\n');
+	double whole = report->view->whole;
+	bool shares = !isnan(sum);
+	cairn_report_value(report, "flat", "Self", 12, row->flat, row->flat_spread);
+	if (shares) {
+		cairn_report_percent(report, "Self%", row->flat, whole);
+		cairn_report_percent(report, "Sum%", sum, whole);
 	}
-	if (top->shown < top->count)
-		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", top->count - top->shown,
-				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
+	cairn_report_value(report, "cum", "Total", 12, row->cum, row->cum_spread);
+	if (shares)
+		cairn_report_percent(report, "Total%", row->cum, whole);
 }
 
-void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json)
+struct running {
+	struct cairn_report *report;
+	double sum;
+};
+
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	cairn_json_number(json, "flat", round(row->flat));
-	cairn_json_number(json, "cum", round(row->cum));
-	cairn_head_interval_json(view, json, "flat", row->flat, row->flat_spread);
-	cairn_head_interval_json(view, json, "cum", row->cum, row->cum_spread);
+	const struct cairn_top_row *row = item;
+	struct running *running = context;
+	(void)table;
+	running->sum += row->flat;
+	cairn_top_columns(running->report, row, running->sum);
+	cairn_report_name(running->report, row->entry);
 }
 
-static void code_column(const struct cairn_view *view, const struct cairn_shape *shape, bool dots, double value, struct cairn_spread spread,
-			struct cairn_buffer *out)
+void cairn_top_write(struct cairn_report *report)
 {
-	char number[32], errors[CAIRN_INTERVAL_TEXT];
-	if (value == 0 && dots)
-		cairn_buffer_format(out, "%12s%*s ", ".", view->options.errors ? CAIRN_INTERVAL_WIDTH + 1 : 0, "");
-	else
-		cairn_buffer_format(out, "%12s%s ", cairn_head_number(view, shape, value, number),
-				    cairn_head_interval_column(view, shape, value, spread, errors));
-}
-
-void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
-			bool dots, struct cairn_buffer *out)
-{
-	code_column(view, shape, dots, row->flat, row->flat_spread, out);
-	code_column(view, shape, dots, row->cum, row->cum_spread, out);
-}
-
-void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json)
-{
-	cairn_json_open(json, "rows", '[');
-	for (size_t i = 0; i < top->shown; i++) {
-		const struct cairn_top_row *row = &top->rows[i];
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "name", cairn_view_name(view, row->entry));
-		cairn_top_row_json(row, view, json);
-		cairn_json_close(json, '}');
-	}
-	cairn_json_close(json, ']');
+	struct cairn_top top;
+	struct running running = {report, 0};
+	cairn_top_make(&top, report->view, &report->shape);
+	cairn_table_rows(&report->table, "rows", columns, &running, top.rows, top.shown, sizeof *top.rows);
+	cairn_table_more(&report->table, top.count - top.shown, cairn_report_all(report));
+	cairn_top_free(&top);
 }

@@ -3,9 +3,7 @@
 #ifndef CAIRN_REPORT_TOP_H
 #define CAIRN_REPORT_TOP_H
 
-#include "base/json.h"
-#include "report/shape.h"
-#include "report/view.h"
+#include "report/table.h"
 
 struct cairn_top_row {
 	uint32_t entry;
@@ -23,11 +21,9 @@ static inline void cairn_top_add(struct cairn_top_row *sum, const struct cairn_t
 	cairn_spread_add(&sum->cum_spread, more->cum_spread);
 }
 
-/* Both numbers of ROW with their intervals, as members "flat" and "cum". */
-void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json);
-/* The same as columns of a code listing; with DOTS, 0 is a dot. */
-void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
-			bool dots, struct cairn_buffer *out);
+/* The columns of ROW: Self and Total, as "flat" and "cum". In text, with SUM, what Self adds up to, also as shares; in a code listing,
+ * without (SUM is NAN). */
+void cairn_top_columns(struct cairn_report *report, const struct cairn_top_row *row, double sum);
 
 struct cairn_top {
 	struct cairn_top_row *rows; /* largest first */
@@ -43,9 +39,7 @@ void cairn_top_free(struct cairn_top *top);
  * has room for GROUP_COUNT; their `entry` is not used. */
 void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows);
 
-/* The table as text. */
-void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
-/* Adds the member "rows". */
-void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json);
+/* Makes and writes the table, "rows". */
+void cairn_top_write(struct cairn_report *report);
 
 #endif

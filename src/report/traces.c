@@ -3,7 +3,6 @@
 #include "report/traces.h"
 
 #include "base/array.h"
-#include "report/head.h"
 #include "report/label.h"
 
 #include <math.h>
@@ -33,80 +32,77 @@ static uint32_t *choose_samples(struct cairn_view *view, const struct cairn_shap
 	return order;
 }
 
-static void write_text(struct cairn_view *view, size_t sample, const struct cairn_shape *shape, struct cairn_buffer *out)
+static void write_labels(const struct cairn_report *report, size_t sample)
 {
 	struct cairn_view_label label;
 	char text[256];
-	cairn_buffer_text(out, rule);
-	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {
+	for (size_t i = 0; cairn_view_label(report->view, sample, i, &label); i++) {
 		struct cairn_view_label key = {.text = label.key};
-		cairn_buffer_format(out, "%12s:  ", cairn_label_text(&key, false, text, 64));
-		cairn_buffer_format(out, "%s\n", cairn_label_text(&label, shape->bytes, text, sizeof text));
+		if (report->json) {
+			cairn_json_open(report->json, NULL, '{');
+			cairn_json_text(report->json, "key", label.key);
+			cairn_label_json(&label, report->json);
+			cairn_json_close(report->json, '}');
+		} else {
+			cairn_buffer_format(report->out, "%12s:  ", cairn_label_text(&key, false, text, 64));
+			cairn_buffer_format(report->out, "%s\n", cairn_label_text(&label, report->shape.bytes, text, sizeof text));
+		}
 	}
-	size_t depth;
-	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
-	const bool *inlined = cairn_view_inlined(view);
-	cairn_buffer_format(out, "%12s   ", cairn_head_number(view, shape, cairn_view_value(view, sample), text));
-	if (view->options.errors)
-		cairn_buffer_format(
-			out, "95 %%: %s\n               ",
-			cairn_head_interval(view, shape, cairn_view_value(view, sample), cairn_view_spread(view, sample), text));
-	for (size_t d = 0; d < depth; d++) {
-		struct cairn_bytes name = cairn_view_name(view, stack[d]);
-		if (d)
-			cairn_buffer_text(out, "               ");
-		cairn_buffer_append(out, name.data, name.length);
-		cairn_buffer_text(out, inlined[d] ? " (inline)\n" : "\n");
-	}
-	if (depth == 0)
-		cairn_buffer_text(out, "[no stack]\n");
 }
 
-void cairn_traces_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+static void write_stack(const struct cairn_report *report, size_t sample)
+{
+	size_t depth;
+	const uint32_t *stack = cairn_view_stack(report->view, sample, &depth);
+	const bool *inlined = cairn_view_inlined(report->view);
+	int indent = report->json ? 0 : cairn_table_indent(&report->table);
+	for (size_t d = 0; d < depth; d++) {
+		struct cairn_bytes name = cairn_view_name(report->view, stack[d]);
+		if (report->json) {
+			cairn_json_open(report->json, NULL, '{');
+			cairn_json_text(report->json, "name", name);
+			cairn_json_bool(report->json, "inlined", inlined[d]);
+			cairn_json_close(report->json, '}');
+		} else {
+			cairn_buffer_format(report->out, "%s%*s   %.*s%s", d ? "\n" : "", d ? indent : 0, "", (int)name.length, name.data,
+					    inlined[d] ? " (inline)" : "");
+		}
+	}
+	if (depth == 0 && !report->json)
+		cairn_buffer_text(report->out, "   [no stack]");
+}
+
+static void columns(struct cairn_table *table, void *context, const void *item)
+{
+	struct cairn_report *report = context;
+	size_t sample = *(const uint32_t *)item;
+	if (table->json) {
+		cairn_json_open(table->json, "labels", '[');
+		write_labels(report, sample);
+		cairn_json_close(table->json, ']');
+	}
+	cairn_report_value(report, "value", "", 12, cairn_view_value(report->view, sample),
+			   report->view->options.errors ? cairn_view_spread(report->view, sample) : (struct cairn_spread){0});
+	cairn_table_open(table, "stack", '[');
+	write_stack(report, sample);
+	cairn_table_close(table, ']');
+}
+
+void cairn_traces_write(struct cairn_report *report)
 {
 	size_t count;
-	uint32_t *order = choose_samples(view, shape, &count);
-	for (size_t i = 0; i < count; i++)
-		write_text(view, order[i], shape, out);
-	cairn_buffer_text(out, rule);
-	free(order);
-}
-
-static void write_json(struct cairn_view *view, size_t sample, struct cairn_json *json)
-{
-	struct cairn_view_label label;
-	cairn_json_open(json, NULL, '{');
-	cairn_json_number(json, "value", round(cairn_view_value(view, sample)));
-	cairn_head_interval_json(view, json, "value", cairn_view_value(view, sample), cairn_view_spread(view, sample));
-	cairn_json_open(json, "labels", '[');
-	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "key", label.key);
-		cairn_label_json(&label, json);
-		cairn_json_close(json, '}');
+	uint32_t *order = choose_samples(report->view, &report->shape, &count);
+	cairn_table_open(&report->table, "traces", '[');
+	for (size_t i = 0; i < count; i++) {
+		if (!report->json) {
+			cairn_buffer_text(report->out, rule);
+			write_labels(report, order[i]);
+		}
+		cairn_table_row(&report->table, columns, report, &order[i]);
 	}
-	cairn_json_close(json, ']');
-	size_t depth;
-	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
-	const bool *inlined = cairn_view_inlined(view);
-	cairn_json_open(json, "stack", '[');
-	for (size_t d = 0; d < depth; d++) {
-		cairn_json_open(json, NULL, '{');
-		cairn_json_text(json, "name", cairn_view_name(view, stack[d]));
-		cairn_json_bool(json, "inlined", inlined[d]);
-		cairn_json_close(json, '}');
-	}
-	cairn_json_close(json, ']');
-	cairn_json_close(json, '}');
-}
-
-void cairn_traces_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
-{
-	size_t count;
-	uint32_t *order = choose_samples(view, shape, &count);
-	cairn_json_open(json, "traces", '[');
-	for (size_t i = 0; i < count; i++)
-		write_json(view, order[i], json);
-	cairn_json_close(json, ']');
+	if (report->json)
+		cairn_json_close(report->json, ']');
+	else
+		cairn_buffer_text(report->out, rule);
 	free(order);
 }

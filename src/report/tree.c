@@ -11,6 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* More than can be looked at. A stack of a million frames has as many nodes, and is no program's. */
+enum { nodes_most = 1 << 20 };
+
 /* Samples of one node that have not been divided yet; the first LEVEL entries of their stacks are the same. */
 struct group {
 	uint32_t node;
@@ -229,7 +232,7 @@ static void part(struct making *making, struct group group)
 		size_t end = found > 1 ? group.first + making->next[entry].count : group.first + group.count;
 		struct group child = {node, group.level + 1, first, end - first};
 		*(elder == CAIRN_NONE ? &tree->nodes[group.node].first_child : &tree->nodes[elder].next_sibling) = node;
-		if (making->next[entry].size < making->least) {
+		if (making->next[entry].size < making->least || tree->count >= nodes_most) {
 			close_node(making, &child);
 		} else {
 			cairn_array_room(making->groups, making->group_count, making->group_capacity);
@@ -277,6 +280,10 @@ static void follow(struct making *making)
 		uint32_t node = 0;
 		bool shared = true;
 		path = cairn_array_reserve(path, &capacity, depth + 1, sizeof *path);
+		if (tree->count >= nodes_most)
+			depth = 0;
+		else if (depth > nodes_most)
+			depth = nodes_most;
 		for (size_t level = 0; level <= depth; level++) {
 			uint32_t entry = level < depth ? making->stacks[making->start[i] + level] : CAIRN_NONE;
 			uint32_t last = shared && level < known ? path[level] : CAIRN_NONE;

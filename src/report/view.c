@@ -35,8 +35,8 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 				  wanted);
 	if (allocated && profile->allocated == CAIRN_ALLOCATED_BY_PATH)
 		return cairn_fail_usage(error,
-					"Cairn's engine knows %s by call path only: neither --thread, --older, --younger, --peak, --slack, "
-					"--fragmentation nor --mappings goes with it",
+					"Cairn's engine knows %s by call path only: neither --thread, --older, --younger nor an option that "
+					"shows another value, such as --peak, goes with it",
 					wanted);
 	struct cairn_buffer known = cairn_buffer(200);
 	for (uint32_t i = 0; i < profile->value_count; i++)
@@ -246,7 +246,7 @@ static void add_slots(struct naming *naming, uint32_t id)
 		add_slot(naming, id, CAIRN_NONE, false);
 	} else if (naming->view->options.granularity == CAIRN_BY_ADDRESS) {
 		/* One row for each address, named by the innermost function that is not the allocator's. */
-		while (first < last && allocator_kind(naming, id, first) != CAIRN_ALLOCATOR_NOT)
+		while (first < last && allocator_kind(naming, id, first) >= CAIRN_ALLOCATOR_WRAPPER)
 			first++;
 		add_slot(naming, id, naming->view->options.no_inlines ? last : first, false);
 	} else {
@@ -397,15 +397,18 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
 	const struct cairn_slot *cut = NULL;
 	uint32_t cut_location = CAIRN_NONE;
+	struct cairn_allocator_walk walk = {0};
 	size_t count = 0, root = 0;
 	for (uint32_t d = cairn_view_start(view, at); d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
 		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
 			const struct cairn_slot *slot = &view->slots[s];
-			if (cairn_allocator_cuts(slot->allocator, count)) {
+			enum cairn_allocator_cut cuts = cairn_allocator_step(&walk, slot->allocator);
+			if (cuts != CAIRN_CUT_NOTHING)
+				count = root = 0;
+			if (cuts == CAIRN_CUT_THROUGH) {
 				cut = slot;
 				cut_location = location;
-				count = root = 0;
 				continue;
 			}
 			view->inlined[count] = slot->inlined;

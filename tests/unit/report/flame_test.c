@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* flame_test.c - flame graphs as SVG: where boxes lie, their words and their colours.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/read.h"
 #include "report/flame_svg.h"
 #include "tap.h"

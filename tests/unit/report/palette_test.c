@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* palette_test.c - colours of frames: the same name has the same colour.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "report/palette.h"
 #include "tap.h"
 
