@@ -233,8 +233,8 @@ static inline void sim_series(struct cairn_series *series, struct sim_path *path
 		sim_length = sim_gap && !start ? sim_gap(i) : 1;
 		elapsed += start ? 0 : sim_length;
 		time_ns += (int64_t)(intervals * sim_length * 600e9);
-		profile.time_ns = time_ns;
-		profile.process_id = restart && i >= restart ? 2 : 1;
+		profile.facts.time_ns = time_ns;
+		profile.facts.process_id = restart && i >= restart ? 2 : 1;
 		for (size_t p = 0; p < count; p++) {
 			if (start)
 				for (size_t part = 0; part < sim_parts; part++)
@@ -242,13 +242,13 @@ static inline void sim_series(struct cairn_series *series, struct sim_path *path
 			for (double step = 0; step < intervals; step++)
 				sim_step(&paths[p], sim_gap ? elapsed : i, dumps, period, start);
 			sim_add_path(&profile, &paths[p], NULL, p, period);
-			profile.anonymous_bytes += sim_held(&paths[p], i, dumps);
+			profile.facts.anonymous_bytes += sim_held(&paths[p], i, dumps);
 		}
 		if (start)
-			since_ns = time_ns, before = profile.anonymous_bytes;
-		profile.start_ns = sim_late ? 1 : 0;
-		profile.since_ns = sim_late ? since_ns : 0;
-		profile.before_bytes = sim_late ? before : 0;
+			since_ns = time_ns, before = profile.facts.anonymous_bytes;
+		profile.facts.start_ns = sim_late ? 1 : 0;
+		profile.facts.since_ns = sim_late ? since_ns : 0;
+		profile.facts.before_bytes = sim_late ? before : 0;
 		cairn_series_add(series, &profile, "made up", &error);
 		cairn_profile_free(&profile);
 	}

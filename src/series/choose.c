@@ -18,12 +18,12 @@ static bool same_service(const struct cairn_candidate *a, const struct cairn_can
 struct cairn_origin cairn_origin_of(const struct cairn_profile *profile)
 {
 	struct cairn_origin origin = {
-		.process_id = profile->process_id,
-		.start_ns = profile->start_ns,
-		.time_ns = profile->time_ns,
-		.since_ns = profile->since_ns,
+		.process_id = profile->facts.process_id,
+		.start_ns = profile->facts.start_ns,
+		.time_ns = profile->facts.time_ns,
+		.since_ns = profile->facts.since_ns,
 	};
-	cairn_life_parse(cairn_strings_bytes(&profile->strings, profile->life), &origin.life);
+	cairn_life_parse(cairn_strings_bytes(&profile->strings, profile->facts.life), &origin.life);
 	return origin;
 }
 

@@ -10,6 +10,10 @@
 
 #include "series/course.h"
 
+/* In its first seconds a service warms up, and a job may soon be done: nothing that is seen for a shorter time is called growing, unless that
+ * is so many times the longest ordinary lifetime of its objects. */
+enum { CAIRN_SETTLED_SECONDS = 25, CAIRN_SETTLED_LIVES = 10 };
+
 struct cairn_trend_clock {
 	/* The moments, in order of time. */
 	double hours[CAIRN_COURSE_POINTS];

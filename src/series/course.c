@@ -12,7 +12,7 @@
 /* The noise models. FADES is the part of a deviation that is left one interval later, in a population of objects that live for a while:
  * from samples that are all new in each dump, to objects that live for twenty intervals. WALKS is a level that wanders under such scatter;
  * the last model is a walk alone. The noise of a population can be guessed before any dump is seen: the number of samples is random, so the
- * variance is the value times the amount that one sample stands for; this guess counts as much as four dumps. A walk may have any size; one
+ * variance is the value times the amount that one sample stands for; this guess counts as much as ten dumps. A walk may have any size; one
  * sample in one step counts as one dump. PRIOR is the prior probability of each: most paths are populations. */
 static const struct {
 	double fades, walks, prior;
@@ -20,15 +20,12 @@ static const struct {
 	{0, 0, 0.24}, {0.4, 0, 0.15}, {0.7, 0, 0.15}, {0.85, 0, 0.15}, {0.95, 0, 0.15}, {0, 0.1, 0.01}, {0, 0.5, 0.01}, {1, 0, 0.14},
 };
 static_assert(sizeof kinds_of_noise / sizeof *kinds_of_noise == CAIRN_NOISES, "every model of noise has a row");
-static const double population_freedom = 4, walk_freedom = 1;
-/* In a dozen dumps, noise of more than twice the guessed variance is not chance. */
-static const double wrong_guess = 2;
-
-/* With few dumps, the guess counts no more than they do. */
-static double known_freedom(double contrasts, bool unknown)
-{
-	return unknown ? walk_freedom : fmax(1, fmin(population_freedom, contrasts - 1));
-}
+static const double population_freedom = 10, walk_freedom = 1;
+/* A guess is wrong if the variance that the dumps show exceeds it by so many standard deviations: twice in two dozen dumps, three times in
+ * eight. */
+static const double wrong_sigmas = 3.3;
+/* A path of fewer samples says nothing about the noise of others. */
+static const double least_samples = 4;
 
 /* Changes are looked for at no more than this many positions: closer ones cannot be distinguished. */
 enum { positions_most = 24 };
@@ -39,8 +36,8 @@ static const double time_behind = 1 / 16.0;
 /* A step, or the end of growth, is seen if this many dumps after it show the new level. A step that fewer show may be the beginning of
  * growth. */
 enum { points_settled = 3 };
-/* The number of points from which on a change of rate is looked for: half of it is the fewest that give a useful rate. */
-enum { points_for_change = 12, points_for_step = 5 };
+/* The number of points from which on a step is looked for. */
+enum { points_for_step = 5 };
 
 /* The prior probability of each kind, if the path moves at all: a plain leak first, the others about equal, combinations of two half as
  * much. Halving or doubling these changes verdicts little, because the evidence grows with every dump. */
@@ -163,7 +160,7 @@ static void list_courses(struct cairn_courses *courses)
 	       interval = count > 1 ? (courses->hours[count - 1] - courses->hours[0]) / (double)(count - 1) : 0;
 	add_course(courses, CAIRN_COURSE_FLAT, 0, 0, 1);
 	add_course(courses, CAIRN_COURSE_LINE, 0, 0, 1);
-	bool changes = count >= points_for_change;
+	bool changes = count >= CAIRN_COURSE_SEARCHED;
 	courses->positions = room && stride ? (room + stride - 1) / stride : 0;
 	double share = courses->positions ? 1 / (double)courses->positions : 0;
 	for (size_t p = 0; p < courses->positions; p++) {
@@ -331,7 +328,7 @@ static void tabulate_factors(struct cairn_courses *courses)
 		for (size_t vectors = 1; vectors <= 2; vectors++)
 			for (size_t i = 0; i <= CAIRN_FACTORS; i++)
 				courses->factors[unknown][vectors - 1][i] = log_factor(exp(-factor_range * (double)i / CAIRN_FACTORS),
-					contrasts + known_freedom(contrasts, unknown), (double)vectors);
+					contrasts + (unknown ? walk_freedom : population_freedom), (double)vectors);
 }
 
 void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count)
@@ -404,45 +401,72 @@ static double fit(const struct cairn_courses *courses, size_t n, double contrast
 	return most;
 }
 
-/* Objects of several sizes, or that come in bunches, make more noise than their mean size suggests. The factor, at least 1, is taken from
- * the population that fits best, by what its best course leaves. */
-static double excess(const struct cairn_courses *courses, double contrasts, const double *left, double size)
+/* Objects of several sizes, or that come in bunches, make more noise than their mean size suggests: the variance as a multiple of SIZE. It
+ * is taken from the population that fits best, by what a course with so many VECTORS leaves. */
+static double excess(const struct cairn_courses *courses, double contrasts, const double *left, double size, double vectors)
 {
 	double best = -INFINITY, result = 1;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		double variance = fmax(left[n], 1e-3 * size * contrasts) / fmax(1, contrasts - 2);
+		double variance = fmax(left[n], 1e-3 * size * contrasts) / fmax(1, contrasts - vectors);
 		double fits = -0.5 * noise->log_determinant - 0.5 * contrasts * log(variance);
 		if (!noise->wanders && fits > best) {
 			best = fits;
-			result = fmax(1, variance / size);
+			result = variance / size;
 		}
 	}
 	return result;
 }
 
+static double mean_of(const struct cairn_courses *courses, const double *values)
+{
+	double mean = 0;
+	for (size_t i = 0; i < courses->count; i++)
+		mean += fabs(values[i]) / (double)courses->count;
+	return mean;
+}
+
+/* The variance of a population that holds MEAN, guessed from its samples. */
+static double guess_of(struct cairn_unit_size unit, double mean)
+{
+	return fmax(fmax(unit.amount * unit.amount, 1e-12), unit.amount * mean * fmax(1, unit.excess));
+}
+
+double cairn_courses_excess(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit)
+{
+	double left[CAIRN_NOISES], out[CAIRN_COURSE_POINTS], mean = mean_of(courses, values);
+	double contrasts = (double)(courses->count - courses->runs);
+	if (unit.resized || !unit.known || values[0] == 0 || contrasts < 2 || !(mean >= least_samples * unit.amount))
+		return NAN;
+	for (size_t n = 0; n < CAIRN_NOISES; n++) {
+		const struct cairn_course_noise *noise = &courses->noises[n];
+		whiten(courses, noise, values, out);
+		double line = dot(out, noise->vectors + courses->items[CAIRN_COURSE_LINE].vector * courses->white, courses->white);
+		left[n] = fmax(0, dot(out, out, courses->white) - line * line);
+	}
+	return excess(courses, contrasts, left, guess_of(unit, mean), 1);
+}
+
 void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit,
 			 struct cairn_evidence *evidence)
 {
-	double mean = 0, contrasts = (double)(courses->count - courses->runs);
+	double mean = mean_of(courses, values), contrasts = (double)(courses->count - courses->runs);
 	double explained[CAIRN_NOISES][CAIRN_COURSES_MAX], all[CAIRN_NOISES], left[CAIRN_NOISES];
-	for (size_t i = 0; i < courses->count; i++)
-		mean += fabs(values[i]) / (double)courses->count;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		whiten(courses, &courses->noises[n], values, evidence->innovations[n]);
 		all[n] = dot(evidence->innovations[n], evidence->innovations[n], courses->white);
 		left[n] = fmax(0, all[n] - fit(courses, n, contrasts, evidence, explained[n]));
 	}
 	int sign;
-	double sample = fmax(unit.amount * unit.amount, 1e-12), population = fmax(sample, unit.amount * mean);
-	double more = excess(courses, contrasts, left, population);
+	double sample = fmax(unit.amount * unit.amount, 1e-12), population = guess_of(unit, mean);
+	double more = fmax(1, excess(courses, contrasts, left, population, 2));
 	population *= more;
-	evidence->guessed = unit.known && more <= wrong_guess;
+	evidence->guessed = unit.known && more <= 1 + wrong_sigmas * sqrt(2 / fmax(1, contrasts - 2));
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		/* A guess that turned out wrong does not count as four dumps. */
+		/* A guess that turned out wrong does not count as ten dumps. */
 		bool guessed = !noise->wanders && evidence->guessed;
-		double known = known_freedom(contrasts, !guessed), freedom = contrasts + known;
+		double known = guessed ? population_freedom : walk_freedom, freedom = contrasts + known;
 		double least = known * (noise->fades >= 1 ? sample : population);
 		evidence->square[n] = all[n] + least;
 		evidence->freedom[n] = freedom;

@@ -24,6 +24,10 @@
 
 enum { CAIRN_NOISES = 8, CAIRN_COURSE_POINTS = 64, CAIRN_COURSES_MAX = 160, CAIRN_FACTORS = 256 };
 
+/* From this many points on, courses that began to move somewhere on the way are looked for: half of it is the fewest that give a useful
+ * rate. */
+enum { CAIRN_COURSE_SEARCHED = 12 };
+
 enum cairn_course_kind {
 	CAIRN_COURSE_FLAT,
 	CAIRN_COURSE_LINE,
@@ -99,7 +103,13 @@ struct cairn_unit_size {
 	bool all_seen;     /* its objects are so large that sampling misses hardly any: what it holds is no estimate */
 	bool counted;      /* the dumps record how many samples came and went */
 	double came, went; /* over the whole time */
+	double excess;     /* the variance of the noise of this service's paths, as a multiple of what their samples suggest; at most 1 if
+			    * they are not noisier */
 };
+
+/* The variance of the noise of a path with VALUES, as a multiple of what its samples suggest; NAN if the path does not show it. Other paths
+ * of a service are likely to be as noisy. */
+double cairn_courses_excess(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit);
 
 /* Calculates the evidence for VALUES, one for each point. */
 void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit,

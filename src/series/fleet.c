@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "series/law.h"
+#include "series/onset.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,6 +56,22 @@ static struct cairn_cohort *find_cohort(struct cairn_fleet *fleet, uint32_t path
 	return &fleet->cohorts[*at];
 }
 
+/* Whether TREND leaves open whether the path grows. */
+static bool is_open(const struct cairn_trend *trend)
+{
+	static const double sure = 0.95;
+	bool rests = trend->verdict == CAIRN_FILLING || trend->verdict == CAIRN_STOPPED;
+	return (trend->verdict == CAIRN_TOO_EARLY && !trend->may_replace) || (rests && trend->confidence < sure);
+}
+
+static bool note_onset(struct cairn_fleet_release *release, const struct cairn_series *series, double *rise)
+{
+	bool late = cairn_onset_is_late(series, rise);
+	release->late += late;
+	release->rises += late ? *rise : 0;
+	return late;
+}
+
 void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t start_ns, const struct cairn_leaks *leaks,
 		     const struct cairn_series *series, const struct cairn_view *view)
 {
@@ -63,6 +80,7 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 	struct cairn_series_value *values = cairn_array_new(series->point_count, sizeof *values);
 	double *amounts = cairn_array_new(series->point_count, sizeof *amounts);
 	start_ns = start_ns ? start_ns : first_ns;
+	note_onset(&fleet->releases[release], series, &(double){0});
 	if (fleet->grid.steps)
 		cairn_cohort_cover_add(&fleet->releases[release].cover, &fleet->grid, series, start_ns);
 	for (size_t i = 0; i < leaks->count; i++) {
@@ -89,7 +107,7 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 			.sure = growing ? trend->confidence : 0,
 			.per_hour = growing || leaks->hours <= 0 ? trend->per_hour : rise / leaks->hours,
 			.error = growing || leaks->hours <= 0 ? trend->error : deviation / leaks->hours,
-			.risen = rise > deviations * deviation,
+			.may_grow = is_open(trend) && rise > deviations * deviation,
 			.rate = rate,
 			.level = level,
 			.now = last->value,
@@ -110,7 +128,9 @@ void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int
 	size_t points = series->point_count;
 	uint32_t release = find_release(fleet, version, first_ns);
 	double *hours = cairn_arena_alloc(&fleet->arena, points * sizeof *hours), span = cairn_series_hours(series, points - 1);
+	struct cairn_fleet_clock clock = {.first_ns = first_ns, .hours = hours, .count = points};
 	start_ns = start_ns ? start_ns : first_ns;
+	clock.late = note_onset(&fleet->releases[release], series, &clock.rise);
 	for (size_t i = 0; i < points; i++)
 		hours[i] = cairn_series_hours(series, i);
 	if (fleet->grid.steps)
@@ -133,7 +153,7 @@ void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int
 			.chance = 1,
 			.per_hour = span > 0 ? rise / span : 0,
 			.error = span > 0 ? deviation / span : 0,
-			.risen = rise > deviations * deviation,
+			.may_grow = rise > deviations * deviation,
 			.rate = rate,
 			.level = level,
 			.now = values[points - 1],
@@ -144,7 +164,7 @@ void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int
 		};
 	}
 	cairn_array_room(fleet->clocks, fleet->clock_count, fleet->clock_capacity);
-	fleet->clocks[fleet->clock_count++] = (struct cairn_fleet_clock){first_ns, hours, points};
+	fleet->clocks[fleet->clock_count++] = clock;
 	fleet->releases[release].instances++;
 	fleet->instance_count++;
 }
@@ -165,7 +185,10 @@ static void judge_course(const struct cairn_fleet *fleet, struct cairn_fleet_rec
 	free(runs);
 	record->values = NULL;
 	record->verdict = trend.verdict;
-	if (trend.verdict != CAIRN_GROWING)
+	record->may_grow &= is_open(&trend);
+	if (trend.verdict == CAIRN_GROWING && at->late && cairn_onset_explains(trend.per_hour - at->rise, trend.per_hour))
+		record->verdict = CAIRN_TOO_EARLY;
+	if (record->verdict != CAIRN_GROWING)
 		return;
 	record->chance = fmin(1, trend.chance);
 	record->sure = trend.confidence;
@@ -300,13 +323,23 @@ static double scatter_of(const struct cairn_fleet *fleet, const struct evidence 
 	return instances >= few ? sqrt(squares / instances) : sqrt(cohort->noise / (double)cohort->present);
 }
 
-/* Whether record I shows growth by itself, once for its instance. A mere rise counts only where the cohort of a release with enough
- * instances cannot be judged instead. */
+/* Whether the path grows on RELEASE: on the mean, or on one of its instances by its own verdict. */
+static bool grows_on(const struct evidence *evidence, uint32_t release)
+{
+	bool grows = evidence->pooled[release].grows;
+	for (size_t i = 0; i < evidence->count && !grows; i++)
+		grows = evidence->records[i].release == release && evidence->records[i].verdict == CAIRN_GROWING;
+	return grows;
+}
+
+/* Whether record I shows growth by itself, once for its instance. One that cannot tell counts where its release grows, unless the cohort of
+ * a release with enough instances can be judged instead. */
 static bool shows_growth(const struct cairn_fleet *fleet, const struct evidence *evidence, size_t i)
 {
 	const struct cairn_fleet_record *record = &evidence->records[i];
 	bool has_cohort = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
-	return is_first(evidence->records, i) && (record->verdict == CAIRN_GROWING || (!has_cohort && record->risen));
+	bool counts = record->verdict == CAIRN_GROWING || (!has_cohort && record->may_grow && grows_on(evidence, record->release));
+	return counts && is_first(evidence->records, i);
 }
 
 /* Counts the instances of each release that show growth. */
@@ -508,7 +541,8 @@ static int compare_cohorts(const void *a, const void *b)
 	return (one->release > other->release) - (one->release < other->release);
 }
 
-/* Withdraws the verdict on a release if its instances do only what all their paths do, and what the same path does on other releases. */
+/* Withdraws the verdict on a release if its instances do only what all their paths do, and what the same path does on other releases, or
+ * if what they have may only have come into view. */
 static void drop_common(const struct cairn_fleet *fleet, const struct evidence *evidence, size_t comparisons)
 {
 	for (size_t i = 0; i < fleet->release_count; i++) {
@@ -517,9 +551,12 @@ static void drop_common(const struct cairn_fleet *fleet, const struct evidence *
 		for (size_t k = 0; k < fleet->release_count && verdict->grows && !differs; k++)
 			differs = k != i && evidence->cohorts[k] &&
 				  cairn_cohort_differs(evidence->cohorts[i], evidence->cohorts[k], comparisons);
-		if (verdict->grows && !differs) {
+		const struct cairn_fleet_release *release = &fleet->releases[i];
+		bool in_view = release->late && cairn_onset_explains(release->claims - release->rises / (double)release->late,
+								     verdict->per_hour);
+		if (verdict->grows && (!differs || in_view)) {
 			verdict->grows = false;
-			verdict->verdict = CAIRN_WANDERING;
+			verdict->verdict = in_view ? CAIRN_TOO_EARLY : CAIRN_WANDERING;
 		}
 	}
 }
@@ -534,6 +571,18 @@ static size_t drop_sums(const struct cairn_fleet *fleet, struct cairn_fleet_reco
 	return kept;
 }
 
+/* Judges each cohort, and adds up what those that grow claim. */
+static struct cairn_cohort_verdict *pool(struct cairn_fleet *fleet, struct cairn_cohort_judge *judges, size_t comparisons)
+{
+	struct cairn_cohort_verdict *pooled = cairn_array_new(fleet->cohort_count, sizeof *pooled);
+	for (size_t i = 0; i < fleet->cohort_count; i++) {
+		struct cairn_fleet_release *release = &fleet->releases[fleet->cohorts[i].release];
+		pooled[i] = cairn_cohort_judge(&judges[fleet->cohorts[i].release], &fleet->cohorts[i], comparisons);
+		release->claims += pooled[i].grows ? pooled[i].per_hour : 0;
+	}
+	return pooled;
+}
+
 /* Judges path by path. Records and cohorts are sorted by path. */
 static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
 {
@@ -546,6 +595,7 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 	 * releases. */
 	size_t compared = fleet->compared > fleet->cohort_count ? fleet->compared : fleet->cohort_count;
 	size_t comparisons = 2 * (compared + compared / 2), cohort = 0;
+	struct cairn_cohort_verdict *pooled = pool(fleet, judges, comparisons);
 	for (size_t from = 0, end; from < fleet->record_count; from = end) {
 		uint32_t path = fleet->records[from].path;
 		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == path; end++)
@@ -564,11 +614,12 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 		for (; cohort < fleet->cohort_count && fleet->cohorts[cohort].path == path; cohort++) {
 			uint32_t release = fleet->cohorts[cohort].release;
 			evidence.cohorts[release] = &fleet->cohorts[cohort];
-			evidence.pooled[release] = cairn_cohort_judge(&judges[release], &fleet->cohorts[cohort], comparisons);
+			evidence.pooled[release] = pooled[cohort];
 		}
 		drop_common(fleet, &evidence, comparisons);
 		judge_path(fleet, &evidence);
 	}
+	free(pooled);
 	free(evidence.cohorts);
 	free(evidence.pooled);
 	free(evidence.growing);

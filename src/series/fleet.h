@@ -22,9 +22,12 @@
  * it, so there is nothing to compare with.
  *
  * A row's release is the first, in the order in which releases were first seen, on which it grows. If there are few instances, those on
- * which it grows are counted: once growth is established, an instance that is not sure by itself counts if it rose by more than two
- * standard deviations. Of many instances, some would rise as far by chance, so the number is estimated from how many rise and how many
- * fall.
+ * which it grows are counted, by their own verdicts: in a release of which an instance is sure, one that leaves it open counts if it rose
+ * by more than two standard deviations; one that is steady, or surely fills up or has stopped, does not. Of many instances, some would rise as far by chance, so
+ * the number is estimated from how many rise and how many fall.
+ *
+ * What only comes into view, because sampling began late, does not grow: each instance's verdict is held back for that (onset.h), and so is
+ * that on a release.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_FLEET_H
 #define CAIRN_SERIES_FLEET_H
@@ -38,6 +41,9 @@ struct cairn_fleet_release {
 	int64_t first_ns;    /* when it was first seen */
 	size_t instances;    /* number of instances that could be judged */
 	struct cairn_cohort_cover cover;
+	size_t late;         /* instances of which sampling began late (onset.h), */
+	double rises;        /* and the sum over these of how fast their memory grows, in bytes an hour */
+	double claims;       /* how fast the paths grow that grow on the mean over all instances, together */
 };
 
 /* The verdict of one instance on one path. */
@@ -49,7 +55,7 @@ struct cairn_fleet_record {
 	double chance;     /* the probability that noise looks like this; 1 unless growing */
 	double sure;       /* confidence that it grows, rather than fills up or has stopped, given that it moves; 0 unless growing */
 	double per_hour, error; /* as judged; if not growing, from the first dump to the last */
-	bool risen;        /* it rose from the first dump to the last by more than two standard deviations */
+	bool may_grow;     /* it leaves that open, and rose from the first dump to the last by more than two standard deviations */
 	double rate, level; /* by least squares, per hour; the mean amount held */
 	double now;
 	int64_t since_ns;
@@ -64,6 +70,8 @@ struct cairn_fleet_clock {
 	int64_t first_ns;
 	const double *hours; /* after that */
 	size_t count;
+	bool late; /* sampling began late, */
+	double rise; /* and its memory grows so fast, in bytes an hour */
 };
 
 struct cairn_fleet_row {

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/pool.h"
+#include "series/law.h"
 #include "series/onset.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ struct work {
 	struct cairn_leaks *leaks;
 	struct workspace *workspaces;
 	size_t comparisons;
+	double *excesses, excess; /* of each path that shows it, and of the service (course.h) */
 	double *hours; /* of each point */
 	uint32_t *run;
 	struct cairn_trend_clock clock;
@@ -30,26 +32,21 @@ struct work {
 
 /* With fewer points, the dumps alone prove nothing. */
 enum { points_least = 3 };
+static const double settled_hours = CAIRN_SETTLED_SECONDS / 3600.0;
 
-/* Whether the dumps show something that ages cannot: that the course ended, turned or swings, over a good part of the time. */
-static bool is_course(const struct work *work, const struct cairn_trend *trend)
-{
-	static const double good_part = 0.125;
-	bool turned = trend->verdict == CAIRN_STOPPED || trend->verdict == CAIRN_FILLING || trend->verdict == CAIRN_SAWTOOTH ||
-		      trend->verdict == CAIRN_SHRINKING;
-	return turned && work->leaks->hours >= good_part * work->leaks->observed_hours;
-}
-
-/* Combines both kinds of evidence. */
-static enum cairn_leak_evidence combine(const struct work *work, struct cairn_trend *trend, const struct cairn_trend *by_age)
+/* Combines both kinds of evidence. Whether a path grows is decided by ages, if they tell: a rise of objects that die is load, not a leak. */
+static enum cairn_leak_evidence combine(const struct work *work, struct cairn_trend *trend, const struct cairn_trend *by_age, bool tell)
 {
 	bool grows = trend->verdict == CAIRN_GROWING, stays = by_age->verdict == CAIRN_GROWING;
-	if (work->clock.count < points_least || (stays && !grows && !is_course(work, trend))) {
+	if (work->clock.count < points_least || (stays && !grows) || (grows && !stays && tell)) {
 		*trend = *by_age;
 		return CAIRN_BY_AGES;
 	}
-	if (!grows || !stays)
+	if (!grows || !stays) {
+		if (trend->verdict == by_age->verdict)
+			trend->confidence = fmax(trend->confidence, by_age->confidence);
 		return CAIRN_BY_DUMPS;
+	}
 	double confidence = fmax(trend->confidence, by_age->confidence), chance = fmin(trend->chance, by_age->chance);
 	if (by_age->error < trend->error)
 		*trend = *by_age;
@@ -64,13 +61,49 @@ static enum cairn_leak_evidence judge(const struct work *work, struct workspace 
 	size_t points = work->series->point_count, shared = ages && work->clock.count >= points_least ? 2 * comparisons : comparisons;
 	for (size_t i = 0; i < points; i++)
 		workspace->amounts[i] = values[i].value;
-	cairn_trend_judge(trend, &workspace->judge, workspace->amounts, cairn_series_unit(values, points), shared);
-	if (!ages)
+	struct cairn_unit_size unit = cairn_series_unit(values, points);
+	unit.excess = work->excess;
+	cairn_trend_judge(trend, &workspace->judge, workspace->amounts, unit, shared);
+	double hours = work->leaks->hours;
+	if (trend->verdict == CAIRN_GROWING && hours < settled_hours)
+		*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY, .chance = trend->chance, .more_hours = settled_hours - hours};
+	if (!ages || (work->age_clock.endless && work->clock.count >= points_least))
 		return CAIRN_BY_DUMPS;
 	struct cairn_trend by_age;
 	cairn_ages_judge(&by_age, ages, &work->age_clock, shared);
 	by_age.since += by_age.since < 0 ? work->leaks->hours : 0; /* hours after the first point, as in TREND */
-	return combine(work, trend, &by_age);
+	return combine(work, trend, &by_age, cairn_ages_tell(ages, &work->age_clock));
+}
+
+static void measure_path(void *context, size_t path, unsigned worker)
+{
+	const struct work *work = context;
+	struct workspace *workspace = &work->workspaces[worker];
+	size_t points = work->series->point_count;
+	cairn_series_paths_values(&work->leaks->paths, path, workspace->values);
+	for (size_t i = 0; i < points; i++)
+		workspace->amounts[i] = workspace->values[i].value;
+	work->excesses[path] = cairn_trend_excess(&workspace->judge, workspace->amounts, cairn_series_unit(workspace->values, points));
+}
+
+/* Learns from all paths how noisy the paths of this service are. Chance alone makes some of them noisier than their samples suggest, but if
+ * one in seven is noisier than that, objects come and go in bunches, here and there: no path is trusted to be calmer. (Some paths always
+ * move for another reason; so few do not decide.) */
+static void learn_noise(struct work *work)
+{
+	enum { paths_least = 10 };
+	static const double one_in_seven = 0.15, sigmas = 1.036; /* of a normal distribution, that share lies above */
+	size_t count = work->leaks->path_count, found = 0;
+	work->excesses = cairn_array_new(count, sizeof *work->excesses);
+	cairn_pool_run(count, measure_path, work);
+	for (size_t i = 0; i < count; i++)
+		if (!isnan(work->excesses[i]))
+			work->excesses[found++] = work->excesses[i];
+	qsort(work->excesses, found, sizeof *work->excesses, cairn_law_compare);
+	double freedom = (double)work->clock.count - 2, part = 2 / (9 * fmax(1, freedom));
+	double by_chance = pow(1 - part + sigmas * sqrt(part), 3); /* a chi-squared variable, after Wilson and Hilferty */
+	work->excess = found >= paths_least ? work->excesses[(size_t)((1 - one_in_seven) * (double)found)] / by_chance : 1;
+	free(work->excesses);
 }
 
 static void judge_path(void *context, size_t path, unsigned worker)
@@ -228,14 +261,15 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 	free(frame.ages);
 }
 
-/* Whether a path can be left out of sums: it grows and is a row, or it rose and rests, which would look like growth in a sum. Resting paths
- * with few samples stay in: together they may show what none shows alone. */
+/* Whether a path can be left out of sums: it grows and is a row, or it rose and rests, which would look like growth in a sum, or it
+ * wanders, which many calm paths beside it would hide. Paths with few samples stay in: together they may show what none shows alone. */
 static bool is_settled(const struct cairn_leak *leak)
 {
 	static const double enough_samples = 30;
 	enum cairn_verdict verdict = leak->trend.verdict;
-	bool rests = verdict == CAIRN_FILLING || verdict == CAIRN_STOPPED;
-	return verdict == CAIRN_GROWING || (rests && leak->now.value * leak->now.value >= enough_samples * leak->now.coming);
+	bool known = verdict == CAIRN_FILLING || verdict == CAIRN_STOPPED || verdict == CAIRN_WANDERING || verdict == CAIRN_SAWTOOTH;
+	bool many = leak->now.value * leak->now.value >= enough_samples * leak->now.coming;
+	return verdict == CAIRN_GROWING || ((known || leak->trend.walks) && many);
 }
 
 static void add_path(struct work *work, struct frame *frame, uint32_t path)
@@ -348,6 +382,7 @@ static void rank(struct cairn_leaks *leaks, const struct cairn_series *series, c
 		if (leaks->rows[i].trend.verdict == CAIRN_GROWING && leaks->per_hour > 0)
 			leaks->rows[i].share = leaks->rows[i].trend.per_hour / leaks->per_hour;
 	qsort(leaks->rows, leaks->count, sizeof *leaks->rows, by_rank);
+	leaks->rest = *rest;
 	forecast(leaks, rest);
 	doubt(leaks, series);
 }
@@ -384,6 +419,7 @@ static void set_ages(struct work *work)
 	const struct cairn_series_lives *lives = &work->series->lives;
 	struct cairn_leaks *leaks = work->leaks;
 	cairn_ages_clock_make(&work->age_clock, lives->seconds);
+	work->age_clock.endless = lives->endless;
 	if (!(work->age_clock.seconds > 0))
 		return;
 	uint32_t *path_of = cairn_array_none(work->series->profile.sample_count);
@@ -401,9 +437,9 @@ static void set_ages(struct work *work)
 		if (path_of[lives->freed[i].stack] != CAIRN_NONE)
 			cairn_ages_add_freed(&work->ages[path_of[lives->freed[i].stack]], &lives->freed[i]);
 	free(path_of);
+	cairn_ages_clock_settle(&work->age_clock, longest_lifetime(work));
 	for (uint32_t path = 0; path < leaks->path_count; path++)
 		cairn_ages_finish(&work->ages[path], &work->age_clock);
-	work->age_clock.longest = longest_lifetime(work);
 	leaks->observed_hours = work->age_clock.seconds / 3600;
 	leaks->longest_hours = work->age_clock.longest / 3600;
 }
@@ -427,6 +463,7 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 		work.workspaces[i].amounts = cairn_array_zero(series->point_count, sizeof *work.workspaces->amounts);
 		cairn_trend_judge_open(&work.workspaces[i].judge, &work.clock);
 	}
+	learn_noise(&work);
 	cairn_pool_run(leaks->count, judge_path, &work);
 	struct cairn_trend rest = judge_frames(&work);
 	judge_total(&work);
@@ -441,18 +478,6 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	free(work.ages);
 	free(work.hours);
 	free(work.run);
-}
-
-double cairn_leaks_used(const struct cairn_series_point *point, double limit)
-{
-	double own = point->resident > 0 ? point->resident : point->total; /* known more precisely than its objects are */
-	return point->limit_of_group && limit == point->limit ? fmax(own, point->group) : own;
-}
-
-double cairn_leaks_hours_left(const struct cairn_leaks *leaks, const struct cairn_series_point *point, double limit, double rate)
-{
-	bool reached = limit > 0 && rate > 0 && leaks->total.verdict != CAIRN_SHRINKING;
-	return reached ? fmax(0, (limit - cairn_leaks_used(point, limit)) / rate) : -1;
 }
 
 void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values)

@@ -4,7 +4,7 @@
  * leaves to the root, without what has been found already: the deepest frame whose sum grows becomes a row.
  *
  * Dumps of Cairn's own engine record the ages of objects (ages.h). One such dump is enough for a verdict. With several, both kinds of
- * evidence count: each test has half of the probability of a false alarm, and passing one is enough.
+ * evidence count, each test with half of the probability of a false alarm; ages decide whether a path grows, if enough objects of it came.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_LEAKS_H
 #define CAIRN_SERIES_LEAKS_H
@@ -34,6 +34,7 @@ struct cairn_leaks {
 	double per_hour;                 /* of everything that grows */
 	double error;                    /* standard deviation of that */
 	struct cairn_trend total;        /* of everything together */
+	struct cairn_trend rest;         /* of what is left at the root beside the rows that grow, which has no frame to name it */
 	struct cairn_series_value now;   /* everything at the last point */
 	double hours;                    /* from the first point to the last */
 	double observed_hours;           /* time for which the newest dump knows the ages of objects; 0 if it does not */
@@ -51,13 +52,6 @@ size_t cairn_leaks_comparisons(const struct cairn_paths *paths);
 /* Ranks the paths of SERIES as VIEW (of the series' profile, already named) shows them. */
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view);
 void cairn_leaks_free(struct cairn_leaks *leaks);
-
-/* What counts towards LIMIT at POINT. A control group's limit is for all of its processes together. */
-double cairn_leaks_used(const struct cairn_series_point *point, double limit);
-
-/* Hours after POINT, the last one, until LIMIT is reached if the service grows by RATE bytes an hour; negative for never, also while it
- * shrinks as a whole. */
-double cairn_leaks_hours_left(const struct cairn_leaks *leaks, const struct cairn_series_point *point, double limit, double rate);
 
 /* Fills VALUES with what LEAK held at each point; for a frame, its total. */
 void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values);

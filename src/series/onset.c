@@ -25,6 +25,7 @@ struct cairn_coverage cairn_onset_coverage(const struct cairn_series_point *poin
 		.time_ns = point->origin.time_ns,
 		.allocated = point->own.allocated,
 		.before = point->own.before,
+		.resident = point->resident,
 	};
 }
 
@@ -134,11 +135,24 @@ static bool hold_back(struct cairn_trend *trend, const struct cairn_series *seri
 	struct claims own = {0};
 	add_claim(&own, trend, bytes_each);
 	double claimed = all->sum + claim_sigmas * sqrt(fmax(0, all->variance - own.variance));
-	if (trend->verdict != CAIRN_GROWING || excess_since(series, trend->since, claimed, all->all) <= share_in_view * own.sum)
+	if (trend->verdict != CAIRN_GROWING || !cairn_onset_explains(excess_since(series, trend->since, claimed, all->all), own.sum))
 		return false;
 	*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY, .confidence = trend->confidence, .chance = trend->chance,
 				      .may_replace = true};
 	return true;
+}
+
+bool cairn_onset_is_late(const struct cairn_series *series, double *rise)
+{
+	struct cairn_coverage coverage = cairn_onset_coverage(last_point(series));
+	double known = rise_since(series, 0);
+	*rise = isnan(known) ? 0 : fmax(0, known);
+	return cairn_coverage_is_partial(&coverage);
+}
+
+bool cairn_onset_explains(double excess, double rate)
+{
+	return excess > share_in_view * rate;
 }
 
 void cairn_onset_hold_back(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_trend *rest)

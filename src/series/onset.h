@@ -20,4 +20,10 @@ struct cairn_coverage cairn_onset_coverage(const struct cairn_series_point *poin
 /* Holds back the verdicts of rows that may only have come into view, and that of REST, what is left at the root. */
 void cairn_onset_hold_back(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_trend *rest);
 
+/* Whether sampling of SERIES began late. *RISE is how fast the memory of the process grows, in bytes an hour; 0 if that is unknown. */
+bool cairn_onset_is_late(const struct cairn_series *series, double *rise);
+
+/* Whether EXCESS may be a good part of the growth by RATE. */
+bool cairn_onset_explains(double excess, double rate);
+
 #endif

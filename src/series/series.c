@@ -3,10 +3,12 @@
 #include "series/series.h"
 
 #include "base/array.h"
+#include "heap/walk.h"
 #include "profile/kind.h"
 #include "profile/origin.h"
 #include "profile/spread.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void cairn_series_start(struct cairn_series *series)
@@ -19,12 +21,12 @@ void cairn_series_start(struct cairn_series *series)
 /* The program of a service may have changed: the newest dump names it. */
 static void take_process(struct cairn_series *series, const struct cairn_profile *part)
 {
-	if (series->point_count > 0 && part->time_ns < series->newest_ns)
+	if (series->point_count > 0 && part->facts.time_ns < series->newest_ns)
 		return;
-	series->newest_ns = part->time_ns;
-	series->profile.process = cairn_profile_text(&series->profile, cairn_profile_string(part, part->process));
-	series->profile.process_id = part->process_id;
-	series->profile.life = cairn_profile_text(&series->profile, cairn_profile_string(part, part->life));
+	series->newest_ns = part->facts.time_ns;
+	series->profile.facts.process = cairn_profile_text(&series->profile, cairn_profile_string(part, part->facts.process));
+	series->profile.facts.process_id = part->facts.process_id;
+	series->profile.facts.life = cairn_profile_text(&series->profile, cairn_profile_string(part, part->facts.life));
 }
 
 /* Objects much smaller than the period have the same weight whatever their sizes: a sample stands for a period of bytes. For larger
@@ -55,17 +57,13 @@ struct cairn_series_cell cairn_series_cell_of(const struct cairn_profile *part, 
 	};
 }
 
-/* Keeps the ages of the newest dump, and discards those of an older one. */
-static void take_lives(struct cairn_series *series, const struct cairn_profile *part)
+void cairn_series_lives_take(struct cairn_series_lives *lives, const struct cairn_profile *part, const uint32_t *places)
 {
-	struct cairn_series_lives *lives = &series->lives;
-	const uint32_t *places = series->combine.places;
 	enum cairn_value_kind kind = cairn_profile_value_kind(part, part->default_value);
 	double seconds = cairn_profile_sampled_seconds(part);
-	if (part->time_ns < series->newest_ns)
-		return;
 	lives->aged_count = lives->freed_count = 0;
 	lives->objects = kind == CAIRN_VALUE_LIVE_OBJECTS;
+	lives->endless = part->shown == CAIRN_SHOWN_MAPPED;
 	bool known = part->freed && seconds > 0 && cairn_value_is_live(kind);
 	lives->seconds = known ? seconds : 0;
 	if (!known)
@@ -84,15 +82,41 @@ static void take_lives(struct cairn_series *series, const struct cairn_profile *
 		}
 }
 
+void cairn_series_lives_free(struct cairn_series_lives *lives)
+{
+	free(lives->aged);
+	free(lives->freed);
+	*lives = (struct cairn_series_lives){0};
+}
+
 struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile)
 {
-	return (struct cairn_own_memory){profile->allocated_bytes, profile->anonymous_bytes, profile->swap_bytes, profile->before_bytes};
+	return (struct cairn_own_memory){profile->facts.allocated_bytes, profile->facts.anonymous_bytes, profile->facts.swap_bytes, profile->facts.before_bytes};
+}
+
+double cairn_own_memory_unseen(const struct cairn_own_memory *own, double period)
+{
+	static const double much = 32 << 20, periods = 32;
+	double grown = own->anonymous + own->swapped - own->before;
+	return grown >= fmax(much, periods * period) ? grown : 0;
 }
 
 void cairn_series_point_follow(struct cairn_series_point *point, const struct cairn_series_point *before)
 {
 	point->process = before ? before->process + !cairn_origin_same(before->origin, point->origin) : 0;
 	point->run = before ? before->run + !cairn_origin_continues(before->origin, point->origin) : 0;
+}
+
+/* What a walk of the heaps has added to the dump. */
+static void take_walk(const struct cairn_profile *part, struct cairn_series_point *point)
+{
+	struct cairn_trailer trailer;
+	struct cairn_walk walk;
+	if (part->facts.trailer && cairn_trailer_read(cairn_strings_bytes(&part->strings, part->facts.trailer), &trailer) &&
+	    cairn_walk_read(&walk, &trailer)) {
+		point->free = (double)(walk.sum.resident_free + walk.sum.cached);
+		point->returnable = (double)walk.sum.returnable;
+	}
 }
 
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)
@@ -104,7 +128,8 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 	bool counts = cairn_profile_value_kind(part, part->default_value) == CAIRN_VALUE_LIVE_OBJECTS && partner != CAIRN_NONE;
 	double total = 0, bytes = 0;
 	take_process(series, part);
-	take_lives(series, part);
+	if (part->facts.time_ns >= series->newest_ns)
+		cairn_series_lives_take(&series->lives, part, series->combine.places);
 	series->knows_errors &= cairn_profile_knows_errors(part, part->default_value);
 	series->cells =
 		cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
@@ -122,14 +147,17 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 		.total = total,
 		.bytes = bytes,
 		.live = cairn_profile_is_live(part) && cairn_value_is_live(cairn_profile_value_kind(part, part->default_value)),
-		.resident = part->resident_bytes,
+		.resident = part->facts.resident_bytes,
 		.own = cairn_own_memory_of(part),
-		.limit = part->limit_bytes,
-		.limit_of_group = part->limit_of_group,
-		.group = part->group_bytes,
-		.ended = cairn_arena_text(&series->arena, cairn_strings_bytes(&part->strings, part->ended)),
+		.limit = part->facts.limit_bytes,
+		.limit_of_group = part->facts.limit_of_group,
+		.group = part->facts.group_bytes,
+		.available = part->facts.available_bytes,
+		.mapped = part->facts.mapped_bytes + part->facts.break_bytes,
+		.ended = cairn_arena_text(&series->arena, cairn_strings_bytes(&part->strings, part->facts.ended)),
 		.path = cairn_arena_text(&series->arena, cairn_bytes_of(path)),
 	};
+	take_walk(part, &series->points[point]);
 	return true;
 }
 
@@ -231,7 +259,6 @@ void cairn_series_free(struct cairn_series *series)
 	free(series->points);
 	free(series->cells);
 	free(series->first);
-	free(series->lives.aged);
-	free(series->lives.freed);
+	cairn_series_lives_free(&series->lives);
 	*series = (struct cairn_series){0};
 }

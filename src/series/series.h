@@ -20,6 +20,10 @@ struct cairn_own_memory {
 
 struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile);
 
+/* By how much the process has grown since sampling began, if it is so many times PERIOD that an allocator that is sampled would have had
+ * samples; otherwise 0. For a process without samples. */
+double cairn_own_memory_unseen(const struct cairn_own_memory *own, double period);
+
 struct cairn_series_point {
 	struct cairn_origin origin;
 	uint32_t process;    /* number of the process, from 0: a restart begins another */
@@ -29,9 +33,12 @@ struct cairn_series_point {
 	bool live;           /* the total is what is live, not slack, what was ever allocated or the like */
 	double resident;     /* resident memory of the process; 0 when not known */
 	struct cairn_own_memory own;
+	double free, returnable; /* resident memory that is free in its heaps, and the part that a call returns; by a walk; 0 when not known */
 	double limit;        /* its memory limit; 0 when not known */
 	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
 	double group;        /* memory charged to that group, page cache left out as far as known; 0 when not known */
+	double available;    /* what the machine could still give to all its processes; 0 when not known */
+	double mapped;       /* what the service mapped itself, as far as it is resident; 0 when not known */
 	const char *ended;   /* how the process ended, in a dump of its last moment; "" in any other; owned by the series */
 	const char *path;    /* owned by the series */
 };
@@ -55,7 +62,12 @@ struct cairn_series_lives {
 	struct cairn_freed *freed; /* `stack` is the row */
 	size_t freed_count, freed_capacity;
 	bool objects; /* the series counts objects, not bytes */
+	bool endless; /* of mappings: how long those lived that are gone is not known */
 };
+
+/* Takes the lives of PART, which counts as newest from now on; PLACES has the row of each of its samples. Without any, LIVES is empty. */
+void cairn_series_lives_take(struct cairn_series_lives *lives, const struct cairn_profile *part, const uint32_t *places);
+void cairn_series_lives_free(struct cairn_series_lives *lives);
 
 struct cairn_series {
 	struct cairn_profile profile; /* the sum over all points, with the newest point's process; name its locations before showing rows */

@@ -6,6 +6,7 @@
 #include "series/trend.h"
 
 #include "base/array.h"
+#include "series/chance.h"
 #include "series/law.h"
 #include "series/rhythm.h"
 
@@ -31,19 +32,8 @@ static const double least_samples = 8;
 static const double surest_late = 0.95;
 /* 95 % of a normal distribution are within this many standard deviations. */
 static const double sigmas_95 = 1.959964;
-/* From this many points on, the beginning of growth is searched for (course.c): the test then divides its probability between the line and
- * the rest. */
-enum { points_for_search = 12 };
-/* Half of the probability of a false alarm is for lines, half for everything that began somewhere. */
-static const double line_share = 2, searched_share = 2;
 /* If the dumps count what came and went, a quarter of the probability of a false alarm is for the counts, the rest for the other tests. */
 static const double counts_share = 4, other_share = 4 / 3.0;
-/* Blocks of dumps must agree if there are at least this many. */
-enum { blocks_least = 8 };
-/* If at least this part of the noise is left one interval later, successive steps may be correlated. */
-static const double lasting = 0.95;
-/* Below this many samples that came or went, the coin test is applied as well; above it, Student's test is as careful. */
-static const double few_events = 60;
 /* A verdict needs at least points_least points. Counts of what came and went are used only with enough points to distinguish filling and a
  * step from growth (course.c). */
 enum { points_least = 3, points_to_count = 5 };
@@ -88,15 +78,6 @@ static const struct cairn_courses *courses_of(const struct cairn_trend_clock *cl
 	return *kept;
 }
 
-/* One path being judged. */
-struct path {
-	const struct cairn_courses *courses;
-	const struct cairn_evidence *evidence;
-	const double *values;
-	double unit;
-	struct cairn_unit_size events; /* what came and went, if known for all points */
-};
-
 /* Courses, classified by what they say about the path now. */
 enum trend_class {
 	class_rest,
@@ -110,7 +91,7 @@ enum trend_class {
 	class_count
 };
 
-static enum trend_class class_of(const struct path *path, size_t noise, size_t course)
+static enum trend_class class_of(const struct cairn_judged *path, size_t noise, size_t course)
 {
 	bool up = path->evidence->rate[noise][course] > 0, first_up = path->evidence->first[noise][course] > 0;
 	switch (path->courses->items[course].kind) {
@@ -164,17 +145,18 @@ static double blend_deviation(const struct blend *blend)
 /* The evidence, summed up by class. */
 struct summary {
 	double share[class_count]; /* sums to 1 */
+	double walks;              /* the share of the noises that are walks */
 	struct blend growing, shrinking, level, slope;
 	size_t best[class_count]; /* the likeliest course of each class */
 };
 
-static double last_value(const struct path *path)
+static double last_value(const struct cairn_judged *path)
 {
 	return path->values[path->courses->count - 1];
 }
 
 /* The level at which filling would end: the part still missing is the height times what the curve has left. */
-static double level_of(const struct path *path, const struct cairn_course *course, double height)
+static double level_of(const struct cairn_judged *path, const struct cairn_course *course, double height)
 {
 	const struct cairn_courses *courses = path->courses;
 	size_t last = courses->count - 1, start = last;
@@ -183,7 +165,7 @@ static double level_of(const struct path *path, const struct cairn_course *cours
 	return last_value(path) + height * exp(-(courses->hours[last] - courses->hours[start]) / course->hours);
 }
 
-static struct summary sum_up(const struct path *path)
+static struct summary sum_up(const struct cairn_judged *path)
 {
 	const struct cairn_courses *courses = path->courses;
 	const struct cairn_evidence *evidence = path->evidence;
@@ -205,6 +187,7 @@ static struct summary sum_up(const struct path *path)
 			double deviation = evidence->sigmas[n][s] != 0 ? fabs(rate / evidence->sigmas[n][s]) : 0;
 			enum trend_class found = class_of(path, n, s);
 			all += found == class_none ? 0 : weight;
+			summary.walks += found == class_none || !courses->noises[n].wanders ? 0 : weight;
 			of_course[found] += weight;
 			if (found == class_growing)
 				blend_add(&summary.growing, weight, rate, deviation);
@@ -226,6 +209,7 @@ static struct summary sum_up(const struct path *path)
 	}
 	for (size_t c = 0; c < class_count && all > 0; c++)
 		summary.share[c] /= all;
+	summary.walks /= all > 0 ? all : 1;
 	return summary;
 }
 
@@ -233,158 +217,6 @@ static struct summary sum_up(const struct path *path)
 static double share_stopped(const struct summary *summary)
 {
 	return summary->share[class_stopped] + summary->share[class_recent];
-}
-
-/* The test. */
-
-/* The noise model with the most evidence for COURSE, in *BEST. Returns that evidence. */
-static double best_noise(const struct path *path, size_t course, size_t *best)
-{
-	double most = -INFINITY;
-	*best = 0;
-	for (size_t n = 0; n < CAIRN_NOISES; n++)
-		if (path->evidence->weight[n][course] > most) {
-			most = path->evidence->weight[n][course];
-			*best = n;
-		}
-	return most;
-}
-
-/* The probability of a rate like COURSE's under NOISE. If the noise is larger after the course begins than before, the larger one counts,
- * and the dumps before count half: they may have had another noise. */
-static double chance_under(const struct path *path, size_t noise, size_t course, double sign)
-{
-	const struct cairn_courses *courses = path->courses;
-	const struct cairn_course *of = &courses->items[course];
-	double freedom = path->evidence->freedom[noise] - (double)of->vectors, sigmas = sign * path->evidence->sigmas[noise][course];
-	if (of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT) {
-		double residue[CAIRN_COURSE_POINTS], behind = 0, all = 0, steps = 0;
-		cairn_course_residue(courses, path->evidence, noise, course, residue);
-		for (size_t w = 0; w < courses->white; w++) {
-			all += residue[w] * residue[w];
-			if (w > of->at) {
-				behind += residue[w] * residue[w];
-				steps++;
-			}
-		}
-		double known = freedom + (double)of->vectors - (double)(courses->count - courses->runs),
-		       least = path->evidence->square[noise];
-		for (size_t w = 0; w < courses->white; w++)
-			least -= path->evidence->innovations[noise][w] * path->evidence->innovations[noise][w];
-		double own = (behind + least) / fmax(1, steps - 1 + known), whole = (all + least) / fmax(1, freedom);
-		if (own > whole)
-			sigmas *= sqrt(whole / own);
-		freedom = fmin(freedom, steps - 1 + known + 0.5 * ((double)courses->count - steps));
-	}
-	return cairn_law_student_above(sigmas, freedom);
-}
-
-/* If successive steps may be correlated, fewer and longer steps (blocks) must also show the movement. FIRST is where the judged part
- * begins. */
-static double chance_of_blocks(const struct path *path, size_t first, double sign)
-{
-	const struct cairn_courses *courses = path->courses;
-	size_t last = courses->count - 1, steps = last - first, length = steps / blocks_least;
-	double worst = 0;
-	if (courses->runs > 1)
-		return 0;
-	for (; length >= 2; length--) {
-		size_t count = steps / length;
-		double sum = 0, squares = 0, time = 0;
-		for (size_t b = 0; b < count; b++) {
-			size_t end = last - b * length;
-			double hours = fmax(1e-9, courses->hours[end] - courses->hours[end - length]);
-			double step = path->values[end] - path->values[end - length];
-			sum += step;
-			squares += step * step / hours;
-			time += hours;
-		}
-		double rest = fmax(0, squares - sum * sum / time) + path->unit * path->unit * (double)count / time;
-		double sigmas = sign * sum / sqrt(time * rest / (double)(count - 1));
-		worst = fmax(worst, cairn_law_student_above(sigmas, (double)count - 1));
-	}
-	return worst;
-}
-
-/* If each sample came or went independently, the probability that so many more came. */
-static double chance_of_events(const struct path *path, size_t first, double sign)
-{
-	const struct cairn_courses *courses = path->courses;
-	double up = 0, down = 0;
-	for (size_t i = first + 1; i < courses->count; i++)
-		if (courses->run[i] == courses->run[i - 1]) {
-			double events = sign * (path->values[i] - path->values[i - 1]) / path->unit;
-			up += fmax(0, events);
-			down += fmax(0, -events);
-		}
-	return up + down < few_events ? cairn_law_coin_above(up + down, up) : 0;
-}
-
-/* Adds the probability of each noise model, if the path follows COURSE, to WEIGHTS, scaled by SHARE. */
-static void weigh_noises(const struct path *path, size_t course, double share, double *weights)
-{
-	size_t best;
-	double most = best_noise(path, course, &best), sum = 0;
-	for (size_t n = 0; n < CAIRN_NOISES; n++)
-		sum += exp(path->evidence->weight[n][course] - most);
-	for (size_t n = 0; n < CAIRN_NOISES; n++)
-		weights[n] += share * exp(path->evidence->weight[n][course] - most) / sum;
-}
-
-enum { course_flat, course_line }; /* the first two courses */
-
-/* The probability that noise alone makes a path look like COURSE. If the size of its noise could not be guessed, a slow noise may pass for
- * a course, and the remainder for a fast noise; so half of the weight of each noise model is its probability if the path did nothing. */
-static double chance_of_course(const struct path *path, size_t course, double sign)
-{
-	const struct cairn_course *of = &path->courses->items[course];
-	size_t best, first = of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT ? of->at : 0;
-	double chance = 0, weights[CAIRN_NOISES] = {0};
-	if (!(best_noise(path, course, &best) > -INFINITY))
-		return 1;
-	weigh_noises(path, course, path->evidence->guessed ? 1 : 0.5, weights);
-	if (!path->evidence->guessed)
-		weigh_noises(path, course_flat, 0.5, weights);
-	for (size_t n = 0; n < CAIRN_NOISES; n++)
-		chance += weights[n] > 1e-9 ? weights[n] * chance_under(path, n, course, sign) : 0;
-	if (path->courses->noises[best].fades >= lasting) {
-		if (of->kind != CAIRN_COURSE_WARMED && of->kind != CAIRN_COURSE_LIFTED)
-			chance = fmax(chance, chance_of_blocks(path, first, sign));
-		if (path->unit > 0)
-			chance = fmax(chance, chance_of_events(path, first, sign));
-	}
-	return chance;
-}
-
-/* The likeliest course, other than the line, that now moves in the direction of SIGN. */
-static size_t best_searched(const struct path *path, double sign)
-{
-	const struct cairn_courses *courses = path->courses;
-	size_t best = 0;
-	double most = -INFINITY;
-	for (size_t s = 0; s < courses->item_count; s++) {
-		enum cairn_course_kind kind = courses->items[s].kind;
-		if (kind != CAIRN_COURSE_BEGAN && kind != CAIRN_COURSE_BENT && kind != CAIRN_COURSE_WARMED && kind != CAIRN_COURSE_LIFTED)
-			continue;
-		size_t noise;
-		double weight = best_noise(path, s, &noise);
-		if (weight > most && sign * path->evidence->rate[noise][s] > 0) {
-			most = weight;
-			best = s;
-		}
-	}
-	return best;
-}
-
-static double chance_of_moving(const struct path *path, double sign)
-{
-	const struct cairn_courses *courses = path->courses;
-	double line = chance_of_course(path, course_line, sign);
-	if (courses->count < points_for_search || courses->positions == 0)
-		return line;
-	size_t searched = best_searched(path, sign);
-	double other = searched ? chance_of_course(path, searched, sign) : 1;
-	return fmin(1, fmin(line * line_share, other * (double)courses->positions * searched_share));
 }
 
 /* Selection bias: of two paths with the same rate near the threshold, only the one whose noise pointed up is seen. The mean of a normal
@@ -406,7 +238,7 @@ static double unlucky_share(double sigmas, double limit)
 
 /* How many more dumps it takes until a rate of SIGMAS standard deviations passes, if it goes on. Under a walk, errors fall with the root of
  * the number of dumps. */
-static uint32_t dumps_needed(const struct path *path, double sigmas, size_t comparisons)
+static uint32_t dumps_needed(const struct cairn_judged *path, double sigmas, size_t comparisons)
 {
 	double count = (double)path->courses->count;
 	double needed = cairn_law_student_quantile(fmax(1e-12, false_alarm / fmax(1, (double)comparisons)), fmax(4, count));
@@ -414,7 +246,7 @@ static uint32_t dumps_needed(const struct path *path, double sigmas, size_t comp
 	return more > 0 && more < 1000 ? (uint32_t)fmax(1, ceil(more)) : 0;
 }
 
-static double mean_of(const struct path *path)
+static double mean_of(const struct cairn_judged *path)
 {
 	double sum = 0;
 	for (size_t i = 0; i < path->courses->count; i++)
@@ -429,7 +261,7 @@ static double normal_quantile(double chance)
 
 /* The standard deviation of RATE: that of the evidence, but at least that of the number of samples that came by chance in this time, unless
  * none came. With few dumps it is wider, so that 1.96 times it covers 95 % of Student's distribution. */
-static double rate_error(const struct path *path, const struct cairn_course *course, double rate, double deviation)
+static double rate_error(const struct cairn_judged *path, const struct cairn_course *course, double rate, double deviation)
 {
 	const struct cairn_courses *courses = path->courses;
 	bool late = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT;
@@ -439,7 +271,7 @@ static double rate_error(const struct path *path, const struct cairn_course *cou
 	return wider * fmax(deviation, path->events.resized ? 0 : sqrt(fabs(rate) * path->unit / hours));
 }
 
-static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance,
+static void judge_moving(struct cairn_trend *trend, const struct cairn_judged *path, const struct summary *summary, double chance,
 			 size_t comparisons)
 {
 	bool up = trend->verdict == CAIRN_GROWING;
@@ -462,7 +294,7 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 
 /* How sure a rest can be: growth too small to show in the dumps is not ruled out. If a path could have grown by as much as it holds, only
  * the prior odds remain. */
-static double surest_rest(const struct path *path, const struct summary *summary, double mean)
+static double surest_rest(const struct cairn_judged *path, const struct summary *summary, double mean)
 {
 	static const double seen_sigmas = 3;
 	const struct cairn_courses *courses = path->courses;
@@ -471,82 +303,203 @@ static double surest_rest(const struct path *path, const struct summary *summary
 	return 1 - fmin(1, mean > 0 ? unseen / mean : 1) / rest_odds;
 }
 
-/* Whether the path rose several times and never fell, of objects so large that this is no chance of sampling, and has not rested for longer
- * than before. */
-static bool only_rises(const struct path *path)
+/* Whether growth that only adds may have just ended: nothing of the path ever went, and nothing came lately, which is no chance at the rate
+ * before. Where objects come and go, so short a pause shows nothing. */
+static bool may_have_ended(const struct cairn_judged *path)
+{
+	static const double surely_some = 4.6; /* of so many samples expected, none comes in one of a hundred cases */
+	const struct cairn_courses *courses = path->courses;
+	size_t last = courses->count - 1, until = last;
+	for (size_t i = 1; i <= last; i++)
+		if (courses->run[i] != courses->run[i - 1] || path->values[i] < path->values[i - 1] - path->unit / 2)
+			return false;
+	while (until > 0 && path->values[last] - path->values[until - 1] < path->unit / 2)
+		until--;
+	double before = courses->hours[until] - courses->hours[0], pause = courses->hours[last] - courses->hours[until];
+	double came = (path->values[until] - path->values[0]) / path->unit;
+	return !path->events.resized && before > 0 && came * pause / before > surely_some;
+}
+
+/* What is known of a path that is not shown to move: the first of the cases below that applies. */
+struct resting {
+	const struct cairn_judged *path;
+	const struct summary *summary;
+	size_t comparisons;
+	double low, high, mean;
+	double slack; /* it changes by less if nothing but its turnover moves it */
+	bool moved;   /* by enough samples for a course */
+	double rest;  /* the evidence that it rests, or fell */
+};
+
+/* The evidence is for movement, but chance is not ruled out. */
+static bool moves_perhaps(const struct resting *at)
+{
+	return at->moved && fmax(at->summary->share[class_growing], at->summary->share[class_shrinking]) > 0.5;
+}
+
+static void say_moves_perhaps(struct cairn_trend *trend, const struct resting *at)
+{
+	bool up = at->summary->share[class_growing] > 0.5;
+	const struct blend *rate = up ? &at->summary->growing : &at->summary->shrinking;
+	double deviation = blend_deviation(rate);
+	trend->verdict = CAIRN_TOO_EARLY;
+	trend->per_hour = blend_mean(rate) * 0.5;
+	trend->error = deviation;
+	trend->more_dumps = dumps_needed(at->path, deviation > 0 ? fabs(blend_mean(rate)) / deviation : 0, at->comparisons);
+	if (trend->more_dumps == 0 && may_have_ended(at->path))
+		trend->more_dumps = 1;
+	trend->confidence = at->summary->share[up ? class_growing : class_shrinking];
+}
+
+static bool fills(const struct resting *at)
+{
+	return at->moved && at->summary->share[class_filling] > fmax(at->rest, share_stopped(at->summary));
+}
+
+static void say_fills(struct cairn_trend *trend, const struct resting *at)
+{
+	trend->verdict = CAIRN_FILLING;
+	trend->confidence = at->summary->share[class_filling];
+}
+
+/* It made a step so lately that this may be the beginning of growth. */
+static bool stepped_lately(const struct resting *at)
+{
+	const double *share = at->summary->share;
+	return at->moved && share_stopped(at->summary) > at->rest && share[class_recent] > share[class_stopped];
+}
+
+static void say_stepped_lately(struct cairn_trend *trend, const struct resting *at)
+{
+	const struct cairn_courses *courses = at->path->courses;
+	size_t step = courses->items[at->summary->best[class_recent]].at;
+	trend->verdict = CAIRN_TOO_EARLY;
+	trend->since = courses->hours[step];
+	while (cairn_course_is_recent(courses, step - trend->more_dumps))
+		trend->more_dumps++;
+	trend->confidence = at->summary->share[class_recent];
+}
+
+/* It rose several times and never fell, of objects so large that this is no chance of sampling, and has not rested for longer than
+ * before. */
+static bool only_rises(const struct resting *at)
 {
 	enum { rises_least = 3 };
 	static const double longer = 1.5;
-	const struct cairn_courses *courses = path->courses;
+	const struct cairn_courses *courses = at->path->courses;
+	const double *values = at->path->values;
 	double last = courses->hours[0], pause = 0;
 	size_t rises = 0;
 	for (size_t i = 1; i < courses->count; i++) {
-		if (courses->run[i] != courses->run[i - 1] || path->values[i] < path->values[i - 1])
+		if (courses->run[i] != courses->run[i - 1] || values[i] < values[i - 1])
 			return false;
-		if (path->values[i] > path->values[i - 1]) {
+		if (values[i] > values[i - 1]) {
 			pause = fmax(pause, courses->hours[i] - last);
 			last = courses->hours[i];
 			rises++;
 		}
 	}
-	return path->events.all_seen && rises >= rises_least && courses->hours[courses->count - 1] - last <= longer * pause;
+	return at->high - at->low > wander_share * at->mean && at->path->events.all_seen && rises >= rises_least &&
+	       courses->hours[courses->count - 1] - last <= longer * pause;
 }
 
-static void judge_resting(struct cairn_trend *trend, const struct path *path, const struct summary *summary, size_t comparisons)
+static void say_only_rises(struct cairn_trend *trend, const struct resting *at)
 {
-	const struct cairn_courses *courses = path->courses;
-	const double *share = summary->share;
-	double mean = mean_of(path), low = path->values[0], high = low;
-	for (size_t i = 1; i < courses->count; i++) {
-		low = fmin(low, path->values[i]);
-		high = fmax(high, path->values[i]);
-	}
-	double rest = share[class_rest] + share[class_fallen];
-	bool resized = path->events.resized; /* then nothing comes and goes by chance */
-	double slack = fmax(wander_share * mean, resized ? 0 : wander_sigmas * sqrt(fmax(0, mean) * path->unit));
-	bool moved = resized ? high - low > slack : high - low >= least_samples * path->unit;
-	trend->error = blend_deviation(&summary->slope);
-	if (moved && (share[class_growing] > 0.5 || share[class_shrinking] > 0.5)) {
-		bool up = share[class_growing] > 0.5;
-		const struct blend *rate = up ? &summary->growing : &summary->shrinking;
-		double deviation = blend_deviation(rate);
-		trend->verdict = CAIRN_TOO_EARLY;
-		trend->per_hour = blend_mean(rate) * 0.5;
-		trend->error = deviation;
-		trend->more_dumps = dumps_needed(path, deviation > 0 ? fabs(blend_mean(rate)) / deviation : 0, comparisons);
-		trend->confidence = fmax(share[class_growing], share[class_shrinking]);
-	} else if (moved && share[class_filling] > fmax(rest, share_stopped(summary))) {
-		trend->verdict = CAIRN_FILLING;
-		trend->confidence = share[class_filling];
-	} else if (moved && share_stopped(summary) > rest && share[class_recent] > share[class_stopped]) {
-		size_t at = courses->items[summary->best[class_recent]].at;
-		trend->verdict = CAIRN_TOO_EARLY;
-		trend->since = courses->hours[at];
-		while (cairn_course_is_recent(courses, at - trend->more_dumps))
-			trend->more_dumps++;
-		trend->confidence = share[class_recent];
-	} else if (high - low > wander_share * mean && only_rises(path)) {
-		trend->verdict = CAIRN_TOO_EARLY;
-		trend->confidence = 1 - rest;
-	} else if (moved && share_stopped(summary) > rest) {
-		trend->verdict = CAIRN_STOPPED;
-		trend->since = courses->hours[courses->items[summary->best[class_stopped]].at];
-		trend->confidence = share[class_stopped] * surest_rest(path, summary, mean);
-	} else if (courses->count < points_for_search && last_value(path) - path->values[0] > slack) {
-		/* It rose by more than its turnover explains, but so few dumps do not show a course. */
-		trend->verdict = CAIRN_TOO_EARLY;
-		trend->more_dumps = (uint32_t)(points_for_search - courses->count);
-		trend->confidence = 1 - rest;
-	} else if (high - low > slack && (resized || courses->count >= points_for_search)) {
-		trend->verdict = CAIRN_WANDERING;
-		trend->confidence = rest * surest_rest(path, summary, mean);
-	} else {
-		trend->verdict = CAIRN_STEADY;
-		trend->confidence = fmin(rest, 1) * surest_rest(path, summary, mean);
-	}
+	trend->verdict = CAIRN_TOO_EARLY;
+	trend->confidence = 1 - at->rest;
 }
 
-static void set_level(struct cairn_trend *trend, const struct path *path, const struct summary *summary)
+static bool has_stopped(const struct resting *at)
+{
+	return at->moved && share_stopped(at->summary) > at->rest;
+}
+
+static void say_has_stopped(struct cairn_trend *trend, const struct resting *at)
+{
+	const struct cairn_courses *courses = at->path->courses;
+	trend->verdict = CAIRN_STOPPED;
+	trend->since = courses->hours[courses->items[at->summary->best[class_stopped]].at];
+	trend->confidence = at->summary->share[class_stopped] * surest_rest(at->path, at->summary, at->mean);
+}
+
+/* It rose by more than its turnover explains, but so few dumps do not show a course. */
+static bool rose_in_few(const struct resting *at)
+{
+	return at->path->courses->count < CAIRN_COURSE_SEARCHED && last_value(at->path) - at->path->values[0] > at->slack;
+}
+
+static void say_rose_in_few(struct cairn_trend *trend, const struct resting *at)
+{
+	trend->verdict = CAIRN_TOO_EARLY;
+	trend->more_dumps = (uint32_t)(CAIRN_COURSE_SEARCHED - at->path->courses->count);
+	trend->confidence = 1 - at->rest;
+}
+
+static bool wanders(const struct resting *at)
+{
+	return at->high - at->low > at->slack && (at->path->events.resized || at->path->courses->count >= CAIRN_COURSE_SEARCHED);
+}
+
+static void say_wanders(struct cairn_trend *trend, const struct resting *at)
+{
+	trend->verdict = CAIRN_WANDERING;
+	trend->confidence = at->rest * surest_rest(at->path, at->summary, at->mean);
+}
+
+/* Something came, and nothing ever went: nobody knows how long its objects live. */
+static bool keeps_all(const struct resting *at)
+{
+	return at->path->events.counted && at->path->events.went < 0.5;
+}
+
+static void say_keeps_all(struct cairn_trend *trend, const struct resting *at)
+{
+	trend->verdict = CAIRN_TOO_EARLY;
+	trend->confidence = 1 - at->rest;
+}
+
+static bool is_steady(const struct resting *at)
+{
+	(void)at;
+	return true; /* nothing else is left */
+}
+
+static void say_is_steady(struct cairn_trend *trend, const struct resting *at)
+{
+	trend->verdict = CAIRN_STEADY;
+	trend->confidence = fmin(at->rest, 1) * surest_rest(at->path, at->summary, at->mean);
+}
+
+static void judge_resting(struct cairn_trend *trend, const struct cairn_judged *path, const struct summary *summary, size_t comparisons)
+{
+	static const struct {
+		bool (*applies)(const struct resting *at);
+		void (*say)(struct cairn_trend *trend, const struct resting *at);
+	} cases[] = {
+		{moves_perhaps, say_moves_perhaps}, {fills, say_fills},
+		{stepped_lately, say_stepped_lately}, /* before what has stopped, which needs as much evidence */
+		{only_rises, say_only_rises},
+		{has_stopped, say_has_stopped},
+		{rose_in_few, say_rose_in_few}, {wanders, say_wanders}, /* by the range alone, where no course is known */
+		{keeps_all, say_keeps_all}, {is_steady, say_is_steady},
+	};
+	double rest = summary->share[class_rest] + summary->share[class_fallen];
+	struct resting at = {path, summary, comparisons, path->values[0], path->values[0], mean_of(path), .rest = rest};
+	for (size_t i = 1; i < path->courses->count; i++) {
+		at.low = fmin(at.low, path->values[i]);
+		at.high = fmax(at.high, path->values[i]);
+	}
+	bool resized = path->events.resized; /* then nothing comes and goes by chance */
+	at.slack = fmax(wander_share * at.mean, resized ? 0 : wander_sigmas * sqrt(fmax(0, at.mean) * path->unit));
+	at.moved = resized ? at.high - at.low > at.slack : at.high - at.low >= least_samples * path->unit;
+	trend->error = blend_deviation(&summary->slope);
+	size_t found = 0;
+	while (!cases[found].applies(&at))
+		found++;
+	cases[found].say(trend, &at);
+}
+
+static void set_level(struct cairn_trend *trend, const struct cairn_judged *path, const struct summary *summary)
 {
 	double now = last_value(path), deviation = hypot(blend_deviation(&summary->level), sqrt(fmax(0, now) * path->unit));
 	trend->level = summary->level.weight > 0 ? blend_mean(&summary->level) : now;
@@ -557,7 +510,7 @@ static void set_level(struct cairn_trend *trend, const struct path *path, const 
 /* A second test, if the dumps count the samples that came and went. In a balanced population as many come as go, so that number of heads
  * from a fair coin must be unlikely. The test needs no guess of the noise, but ignores swings and wandering: so the other evidence must be
  * for growth too. There, rest counts less, by the ratio of the counts' probability with a fair coin to that with any coin. */
-static bool grows_by_counts(const struct path *path, const struct summary *summary, double *chance)
+static bool grows_by_counts(const struct cairn_judged *path, const struct summary *summary, double *chance)
 {
 	static const double most_of_all = 0.5;
 	double came = path->events.came, went = path->events.went, all = came + went;
@@ -569,7 +522,7 @@ static bool grows_by_counts(const struct path *path, const struct summary *summa
 }
 
 /* If only the counts show growth, they also give the rate; the dumps cannot. */
-static void set_counted_rate(struct cairn_trend *trend, const struct path *path)
+static void set_counted_rate(struct cairn_trend *trend, const struct cairn_judged *path)
 {
 	const struct cairn_courses *courses = path->courses;
 	double hours = fmax(1e-9, courses->hours[courses->count - 1] - courses->hours[0]);
@@ -577,17 +530,27 @@ static void set_counted_rate(struct cairn_trend *trend, const struct path *path)
 	trend->error = sqrt(path->events.came + path->events.went) * path->unit / hours;
 }
 
-static void judge_points(struct cairn_trend *trend, const struct path *path, size_t comparisons)
+/* Whether the evidence for growth outweighs that for rest, a walk without direction included: a dozen dumps can tell. */
+static bool outweighs_rest(const struct cairn_judged *path, const struct summary *summary)
+{
+	static const double against_rest = 2.5;
+	return path->courses->count < CAIRN_COURSE_SEARCHED ||
+	       summary->share[class_growing] >= against_rest * summary->share[class_rest];
+}
+
+static void judge_points(struct cairn_trend *trend, const struct cairn_judged *path, size_t comparisons)
 {
 	struct summary summary = sum_up(path);
 	bool counted = path->events.counted && path->courses->count >= points_to_count;
 	double all = fmax(1, (double)comparisons), family = counted ? all * other_share : all, by_counts = all * counts_share;
-	double up = fmin(1, family * chance_of_moving(path, 1)), down = fmin(1, family * chance_of_moving(path, -1));
+	double up = cairn_chance_moving(path, 1, family), down = cairn_chance_moving(path, -1, family);
 	bool only_counts = up >= false_alarm && counted && grows_by_counts(path, &summary, &by_counts);
 	up = only_counts ? by_counts : up;
-	*trend = (struct cairn_trend){.since = path->courses->hours[0], .chance = fmin(up, down)};
+	*trend = (struct cairn_trend){.since = path->courses->hours[0], .chance = fmin(up, down), .walks = summary.walks > 0.5};
 	const double *share = summary.share;
-	if (up < false_alarm && share[class_growing] >= fmax(share[class_filling], share_stopped(&summary))) {
+	bool seen = only_counts || (outweighs_rest(path, &summary) && !may_have_ended(path));
+	trend->rises = up <= down && seen && share[class_growing] >= fmax(share[class_filling], share_stopped(&summary));
+	if (up < false_alarm && trend->rises) {
 		trend->verdict = CAIRN_GROWING;
 		judge_moving(trend, path, &summary, up, comparisons);
 		if (only_counts)
@@ -630,7 +593,7 @@ static double earlier_level(const struct cairn_trend_clock *clock, const double 
 static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *judge, struct cairn_courses **kept, const double *values,
 			size_t first, size_t end, struct cairn_unit_size unit, size_t comparisons)
 {
-	struct path path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit.amount, unit};
+	struct cairn_judged path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit.amount, unit};
 	path.events.counted &= end == judge->clock->count && path.courses->runs == 1;
 	cairn_courses_weigh(path.courses, path.values, unit, judge->evidence);
 	judge_points(trend, &path, comparisons);
@@ -663,9 +626,9 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 			 struct cairn_unit_size unit, size_t comparisons)
 {
 	enum { points_alone = 6 };
-	/* In runs that are short compared to the time of filling, filling looks like a line. So a path that stays below the level of the
-	 * previous run is a leak only if filling is ten times less likely. */
-	static const double sure_of_leak = 0.9;
+	/* In runs that are short compared to the time of filling, filling looks like a line, and after a restart all caches fill at once.
+	 * So growth has to be surer: beyond the level of the previous run, and much more below it. */
+	static const double sure_of_leak = 0.6, surer = 3, much_surer = 300;
 	const struct cairn_trend_clock *clock = judge->clock;
 	size_t start = last_run_start(clock), length = clock->count - start, again = first_sample(values, start, clock->count);
 	struct cairn_trend before, alone;
@@ -678,16 +641,20 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 		return;
 	}
 	double level = earlier_level(clock, values, first, start), now = values[clock->count - 1];
-	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit.amount) * unit.amount);
+	double reach = level * (1 + steady_share / 2) + 3 * sqrt(2 * fmax(level, unit.amount) * unit.amount);
 	if (start - first >= points_least) {
 		judge_range(&before, judge, &judge->head[first], values, first, start, unit, 1);
-		bool leaks = trend->verdict == CAIRN_GROWING && trend->confidence >= sure_of_leak;
+		bool leaks = trend->verdict == CAIRN_GROWING && trend->confidence >= sure_of_leak &&
+			     trend->chance * much_surer < false_alarm;
 		if (before.verdict == CAIRN_GROWING && (now > reach || leaks))
 			return;
 	}
 	if (length >= points_alone) {
 		if (!too_few(&alone, clock, again))
 			judge_range(&alone, judge, &judge->tail[again], values, again, clock->count, unit, comparisons);
+		if (alone.verdict == CAIRN_GROWING && alone.chance * surer >= false_alarm)
+			alone = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY, .more_dumps = 1, .since = alone.since,
+						     .confidence = alone.confidence, .chance = alone.chance};
 		if (now > reach || alone.verdict != CAIRN_GROWING)
 			*trend = alone;
 	}
@@ -777,6 +744,25 @@ static void look_for_swings(struct cairn_trend *trend, struct cairn_trend_judge 
 	trend->period_hours = swing.period_hours;
 }
 
+/* The first dumps after a restart show nothing of a path but that it is there: only growth that went on before is known of it. */
+static void wait_after_restart(struct cairn_trend *trend, const struct cairn_trend_clock *clock, size_t first)
+{
+	size_t start = last_run_start(clock);
+	if (start > first && trend->verdict != CAIRN_GROWING)
+		too_few(trend, clock, start);
+}
+
+double cairn_trend_excess(struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit)
+{
+	const struct cairn_trend_clock *clock = judge->clock;
+	double picked[CAIRN_COURSE_POINTS];
+	for (size_t i = 0; i < clock->count; i++)
+		picked[i] = values[clock->pick[i]];
+	if (clock->count < points_least || !(unit.amount > 0))
+		return NAN;
+	return cairn_courses_excess(courses_of(clock, &judge->tail[0], 0, clock->count), picked, unit);
+}
+
 void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 		       size_t comparisons)
 {
@@ -800,5 +786,6 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	look_at_runs(trend, judge, picked, first, unit, comparisons);
 	look_under_rhythm(trend, judge, picked, first, unit, comparisons);
 	look_for_swings(trend, judge, values, unit, comparisons);
+	wait_after_restart(trend, clock, first);
 	trend->more_dumps = (uint32_t)ceil(trend->more_dumps * cairn_trend_clock_dumps(clock));
 }

@@ -2,14 +2,10 @@
  *
  * course.h weighs what the path may have done. The verdict follows in two steps, because two mistakes have different costs. Calling a path
  * growing that does not move wakes people up for nothing, so the probability of that is held at one in a hundred over *all* call paths of a
- * series together, by a test: Student's t of the rate under the least favourable noise that the dumps do not rule out, times the number of
- * paths and of positions where a beginning was searched for. If it passes, the evidence decides between going on (*growing*), slowing down
- * towards a level (*filling*) and having *stopped*; the confidence is the share of the evidence. Otherwise the path is *steady*,
- * *wandering*, a *sawtooth*, or it is *too early* to tell.
- *
- * Three checks protect the test where its assumptions end. Few samples: each comes or goes independently, so that number of heads from a
- * fair coin must be unlikely. Correlated steps: blocks of dumps must agree as well as single ones. A path that is new, or was smaller
- * before: the noise is taken from the part that is judged.
+ * series together, by a test (chance.h): Student's t of the rate under each noise, times the number of paths and of positions where a
+ * beginning was searched for. If it passes, the evidence decides between going on (*growing*), slowing down towards a level (*filling*),
+ * having *stopped*, and having wandered there; the confidence is the share of the evidence. Otherwise the path is *steady*, *wandering*, a
+ * *sawtooth*, or it is *too early* to tell.
  *
  * If the dumps also record what was ever allocated (prof_accum), the number of samples that came and went is known, and their balance is a
  * second test, which needs no guess of the noise.
@@ -45,6 +41,8 @@ struct cairn_trend {
 	uint32_t more_dumps; /* too early: about how many more it takes; 0 if unknown */
 	bool may_replace;    /* too early: sampling began late, and the memory of the process does not grow with it (onset.h) */
 	double more_hours;   /* too early, judged by ages: about how much longer the service must be observed */
+	bool rises;          /* the evidence is for growth: it is growing if the chance of noise is small enough */
+	bool walks;          /* its level really wanders, more likely than not */
 	double chance;     /* the probability that noise alone makes any of all paths look like this */
 };
 
@@ -63,6 +61,10 @@ void cairn_trend_judge_close(struct cairn_trend_judge *judge);
 /* Judges a path that held VALUES at the points of the clock. COMPARISONS is the number of paths judged together. */
 void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 		       size_t comparisons);
+
+/* The variance of the noise of a path with VALUES at the points of the clock, as a multiple of what its samples suggest (course.h); NAN if
+ * the path does not show it. */
+double cairn_trend_excess(struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit);
 
 const char *cairn_verdict_name(enum cairn_verdict verdict);
 

@@ -2,10 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/words.h"
 
-#include "profile/kind.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "base/utf8.h"
 #include "report/head.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <time.h>
+
+/* Nothing is more certain than that. */
+static const double most_certain = 0.999;
 
 const char *cairn_words_duration(double hours, char *out, size_t size)
 {
@@ -23,12 +30,57 @@ const char *cairn_words_duration(double hours, char *out, size_t size)
 	return out;
 }
 
-const char *cairn_words_sure(double confidence, char *out, size_t size)
+/* What is below 99 % is not rounded to that. */
+static double shown_percent(double confidence)
 {
-	if (confidence > 0.999)
-		snprintf(out, size, "more than 99.9 %% sure");
+	return confidence >= 0.99 ? 100 * confidence : floor(100 * confidence);
+}
+
+const char *cairn_words_confidence(double confidence, char *out, size_t size)
+{
+	if (confidence > most_certain)
+		snprintf(out, size, "more than 99.9 %%");
 	else
-		snprintf(out, size, "%.*f %% sure", confidence > 0.99 ? 1 : 0, 100 * confidence);
+		snprintf(out, size, "%.*f %%", confidence >= 0.99, shown_percent(confidence));
+	return out;
+}
+
+const char *cairn_words_confidence_column(double confidence, char *out, size_t size)
+{
+	if (confidence > most_certain)
+		snprintf(out, size, ">99.9%%");
+	else
+		snprintf(out, size, "%.*f%%", confidence >= 0.99, shown_percent(confidence));
+	return out;
+}
+
+struct cairn_words_unit cairn_words_rate_unit(bool bytes, double per_hour)
+{
+	double much = bytes ? 100 * 1024 : 100;
+	return fabs(per_hour) / 3600 >= much ? (struct cairn_words_unit){"/s", 1.0 / 3600} : (struct cairn_words_unit){"/h", 1};
+}
+
+char *cairn_words_rate(const struct cairn_view *view, const struct cairn_shape *shape, double per_hour, char *out)
+{
+	char amount[32];
+	bool bytes = !view || cairn_view_in_bytes(view);
+	struct cairn_words_unit unit = cairn_words_rate_unit(bytes, per_hour);
+	if (view)
+		cairn_head_number(view, shape, per_hour * unit.factor, amount);
+	else
+		cairn_text_human(per_hour * unit.factor, amount);
+	snprintf(out, CAIRN_WORDS_RATE, "%s%s%s", amount, bytes ? "" : " objects", unit.name);
+	return out;
+}
+
+const char *cairn_words_clock(int64_t time_ns, int64_t now_ns, char *out, size_t size)
+{
+	time_t then = (time_t)(time_ns / CAIRN_SECOND_NS), now = (time_t)(now_ns / CAIRN_SECOND_NS);
+	struct tm date, today;
+	localtime_r(&then, &date);
+	localtime_r(&now, &today);
+	bool same = date.tm_year == today.tm_year && date.tm_yday == today.tm_yday;
+	strftime(out, size, same ? "%H:%M" : "%Y-%m-%d %H:%M", &date);
 	return out;
 }
 
@@ -40,7 +92,7 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 	switch (trend->verdict) {
 	case CAIRN_GROWING:
 		if (trend->since != 0)
-			cairn_buffer_format(out, "for %s", cairn_words_duration(ago, time, sizeof time));
+			cairn_buffer_format(out, "at this rate for %s", cairn_words_duration(ago, time, sizeof time));
 		if (trend->period_hours > 0)
 			cairn_buffer_format(out, "%sunder a rhythm of %s", trend->since != 0 ? ", " : "",
 					    cairn_words_duration(trend->period_hours, time, sizeof time));
@@ -87,47 +139,119 @@ void cairn_words_trend(const struct cairn_trend *trend, double hours, const stru
 		out->length = length;
 }
 
-static void write_growing(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_shape *shape,
-			  struct cairn_buffer *out)
+static void write_growing(const struct cairn_judgement *judgement, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
-	char rate[32], sure[32];
-	const struct cairn_leak *first = &leaks->rows[0];
-	struct cairn_bytes name = cairn_leak_title(leaks, view, first);
-	cairn_buffer_append(out, name.data, name.length);
-	if (leaks->growing > 1)
-		cairn_buffer_format(out, " and %zu other call path%s", leaks->growing - 1, leaks->growing == 2 ? "" : "s");
-	enum cairn_value_kind kind = cairn_profile_value_kind(view->profile, view->value);
-	bool objects = kind == CAIRN_VALUE_LIVE_OBJECTS || kind == CAIRN_VALUE_ALLOCATED_OBJECTS;
-	cairn_buffer_format(out, " keep%s growing, by %s%s an hour%s (%s)", leaks->growing == 1 ? "s" : "",
-			    cairn_head_number(view, shape, leaks->per_hour, rate), objects ? " objects" : "",
-			    leaks->growing == 1 ? "" : " together",
-			    cairn_words_sure(first->trend.confidence, sure, sizeof sure));
+	char rate[CAIRN_WORDS_RATE], sure[32];
+	size_t others = judgement->growing > 0 ? judgement->growing - 1 : 0;
+	if (judgement->mapped)
+		cairn_buffer_text(out, "mapped memory: ");
+	if (judgement->first) {
+		struct cairn_bytes name = cairn_leak_title(judgement->leaks, judgement->view, judgement->first);
+		cairn_buffer_append(out, name.data, name.length);
+	} else {
+		cairn_buffer_text(out, "memory as a whole");
+	}
+	if (others > 0)
+		cairn_buffer_format(out, " and %zu other call path%s", others, others == 1 ? "" : "s");
+	cairn_buffer_format(out, " keep%s growing, by %s%s (%s sure)", others ? "" : "s",
+			    cairn_words_rate(judgement->view, shape, judgement->per_hour, rate), others ? " together" : "",
+			    cairn_words_confidence(judgement->confidence, sure, sizeof sure));
 }
 
-void cairn_words_leaks(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_shape *shape,
-		       struct cairn_buffer *out)
+static void write_early(const struct cairn_judgement *judgement, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
-	size_t early = 0;
-	const struct cairn_leak *largest = NULL;
-	for (size_t i = 0; i < leaks->count; i++)
-		if (leaks->rows[i].trend.verdict == CAIRN_TOO_EARLY) {
-			early++;
-			largest = largest ? largest : &leaks->rows[i];
-		}
-	if (leaks->growing > 0) {
-		write_growing(leaks, view, shape, out);
+	char rate[CAIRN_WORDS_RATE], sure[32];
+	const struct cairn_leak *first = judgement->first;
+	struct cairn_bytes name = first ? cairn_leak_title(judgement->leaks, judgement->view, first) : (struct cairn_bytes){"", 0};
+	if (first && first->trend.verdict == CAIRN_GROWING) {
+		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_format(out, " may keep growing, by %s (%s sure)",
+				    cairn_words_rate(judgement->view, shape, first->trend.per_hour, rate),
+				    cairn_words_confidence(first->trend.confidence, sure, sizeof sure));
 		return;
 	}
-	cairn_buffer_format(out, "nothing keeps growing among %zu call path%s", leaks->path_count, leaks->path_count == 1 ? "" : "s");
-	if (leaks->hardly_sampled)
-		cairn_buffer_text(out, ", but hardly any of the memory was sampled so far");
-	if (early == 0)
+	cairn_buffer_text(out, "too early to tell");
+	if (first) {
+		cairn_buffer_text(out, " whether ");
+		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_text(out, " keeps growing");
+	} else if (judgement->leaks->hardly_sampled) {
+		cairn_buffer_text(out, ": hardly any of the memory was sampled so far");
+	}
+}
+
+void cairn_words_judgement(const struct cairn_judgement *judgement, const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	char rate[CAIRN_WORDS_RATE];
+	if (judgement->verdict == CAIRN_GROWING) {
+		write_growing(judgement, shape, out);
 		return;
-	cairn_buffer_format(out, "; too early to tell for %zu of them", early);
-	size_t length = out->length;
-	cairn_buffer_text(out, ": ");
-	size_t start = out->length;
-	cairn_words_detail(&largest->trend, leaks->hours, view, shape, out);
-	if (out->length == start)
-		out->length = length;
+	}
+	if (judgement->verdict == CAIRN_TOO_EARLY)
+		write_early(judgement, shape, out);
+	else
+		cairn_buffer_text(out, judgement->verdict == CAIRN_SHRINKING ? "nothing keeps growing: memory shrinks" : "nothing keeps growing");
+	if (judgement->hidden_per_hour > 0)
+		cairn_buffer_format(out, "%s, but resident memory grows by %s: 'cairn why' finds the cause",
+				    judgement->verdict == CAIRN_TOO_EARLY ? "" : " in the heap",
+				    cairn_words_rate(NULL, NULL, judgement->hidden_per_hour, rate));
+}
+
+void cairn_words_forecast(const struct cairn_judgement *judgement, struct cairn_buffer *out)
+{
+	static const struct {
+		const char *name, *reached;
+	} limits[] = {
+		[CAIRN_LIMIT_NONE] = {"", ""},
+		[CAIRN_LIMIT_OPTION] = {"the --limit", "reached"},
+		[CAIRN_LIMIT_GROUP] = {"the control group's limit", "reached"},
+		[CAIRN_LIMIT_AVAILABLE] = {"the machine's available memory", "used up"},
+		[CAIRN_LIMIT_MACHINE] = {"the machine's memory", "used up"},
+	};
+	char bytes[24], time[32], clock[40], soonest[32], latest[32];
+	const struct cairn_limit *limit = &judgement->limit;
+	int64_t now = judgement->series->points[judgement->series->point_count - 1].origin.time_ns;
+	if (judgement->hours_left < 0)
+		return;
+	cairn_text_human(limit->bytes, bytes);
+	if (judgement->hours_left == 0)
+		cairn_buffer_format(out, "%s of %s is already %s", limits[limit->kind].name, bytes, limits[limit->kind].reached);
+	else
+		cairn_buffer_format(out, "at this rate %s of %s is %s in %s, at %s (95 %%: %s to %s)", limits[limit->kind].name, bytes,
+				    limits[limit->kind].reached, cairn_words_duration(judgement->hours_left, time, sizeof time),
+				    cairn_words_clock(now + (int64_t)(judgement->hours_left * CAIRN_HOUR_NS), now, clock, sizeof clock),
+				    cairn_words_duration(judgement->soonest, soonest, sizeof soonest),
+				    cairn_words_duration(judgement->latest, latest, sizeof latest));
+}
+
+void cairn_words_no_samples(const struct cairn_own_memory *own, double period, struct cairn_buffer *out)
+{
+	char size[24];
+	double unseen = cairn_own_memory_unseen(own, period);
+	cairn_buffer_text(out, "no samples: sampling was off, or ");
+	if (unseen > 0)
+		cairn_buffer_format(out, "something else than the profiled allocator holds the %s by which the process has grown",
+				    cairn_text_human(unseen, size));
+	else if (period > 1)
+		cairn_buffer_format(out, "less was allocated than the sampling period of %s", cairn_text_human(period, size));
+	else
+		cairn_buffer_text(out, "less was allocated than the sampling period");
+}
+
+void cairn_words_fleet(const struct cairn_fleet *fleet, struct cairn_buffer *out)
+{
+	const struct cairn_fleet_row *first = &fleet->rows[0];
+	char rate[CAIRN_WORDS_RATE], sure[32];
+	struct cairn_bytes stack = cairn_strings_bytes(&fleet->stacks, first->path), name = {"", 0};
+	bool grows = first->verdict == CAIRN_GROWING, may = grows && first->confidence < CAIRN_JUDGE_SURE;
+	if (!grows) {
+		cairn_buffer_text(out, "nothing keeps growing");
+		return;
+	}
+	cairn_text_line(&stack, &name, NULL);
+	cairn_utf8_show(out, name);
+	cairn_buffer_format(out, " %s growing on %zu of %zu instances, by %s each, %s release ", may ? "may keep" : "keeps", first->growing,
+			    first->of, cairn_words_rate(NULL, NULL, first->per_hour, rate), first->new_in_release ? "new in" : "since");
+	cairn_utf8_show(out, cairn_bytes_of(fleet->releases[first->release].version));
+	cairn_buffer_format(out, " (%s sure)", cairn_words_confidence(first->confidence, sure, sizeof sure));
 }

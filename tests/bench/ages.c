@@ -188,10 +188,10 @@ static void build(struct world *world, const struct cell *cell)
 	size_t room = cell->paths + 400;
 	world->profile.freed = calloc(room, sizeof *world->profile.freed);
 	world->profile.freed_count = room;
-	world->profile.has_ages = true;
-	world->profile.process_id = 1;
-	world->profile.start_ns = world->profile.since_ns = 1000000000000;
-	world->profile.time_ns = world->profile.start_ns + (int64_t)(cell->multiple / second * 1e9);
+	world->profile.facts.has_ages = true;
+	world->profile.facts.process_id = 1;
+	world->profile.facts.start_ns = world->profile.facts.since_ns = 1000000000000;
+	world->profile.facts.time_ns = world->profile.facts.start_ns + (int64_t)(cell->multiple / second * 1e9);
 	for (size_t p = 0; p < cell->paths; p++) {
 		double bytes = 5e6 + 75e6 * sim_uniform(), mean = p ? spread_of(0.02, 1) : 1;
 		world->whole += bytes;

@@ -50,7 +50,7 @@ static void count_verdicts(double mean, double leaked, int *alarms, int *found)
 		struct cairn_ages_clock clock;
 		bool alarm = false;
 		cairn_ages_clock_make(&clock, observed);
-		clock.longest = mean;
+		cairn_ages_clock_settle(&clock, mean);
 		for (int path = 0; path < paths; path++) {
 			struct cairn_ages ages = {0};
 			add_population(&ages, &clock, path ? 20 + 3 * path : 80, mean * (path ? 0.02 + 0.98 * drand48() : 1),
@@ -80,7 +80,7 @@ static void test_kinds(void)
 {
 	struct cairn_ages_clock clock;
 	cairn_ages_clock_make(&clock, observed);
-	clock.longest = observed / 50;
+	cairn_ages_clock_settle(&clock, observed / 50);
 
 	struct cairn_ages leak = {0};
 	add_births(&leak, &clock, 0, 1, 200);
@@ -88,11 +88,11 @@ static void test_kinds(void)
 	ok(trend.verdict == CAIRN_GROWING && trend.confidence > 0.99, "what is born at all times and never freed grows");
 	double truth = 200 * 512e3 / observed * 3600;
 	ok(fabs(trend.per_hour / truth - 1) < 0.05 && trend.since == 0, "by as much as it is, and always did");
-	clock.longest = observed / 3;
+	cairn_ages_clock_settle(&clock, observed / 3);
 	trend = judge(&leak, &clock);
-	ok(trend.verdict == CAIRN_TOO_EARLY && fabs(trend.more_hours * 3600 - (20.0 / 3 - 1) * observed) < 1,
+	ok(trend.verdict == CAIRN_TOO_EARLY && fabs(trend.more_hours * 3600 - (17.0 / 3 - 1) * observed) < 1,
 	   "it is too early where other objects live long; until when is said");
-	clock.longest = observed / 50;
+	cairn_ages_clock_settle(&clock, observed / 50);
 
 	struct cairn_ages start = {0};
 	add_births(&start, &clock, 0, 0.08, 200);
@@ -195,6 +195,49 @@ static void test_long_lives(void)
 	   "and still is in a sum with many short lives, whose longest is that of its slowest path");
 }
 
+/* What a service of so many SECONDS says of 100 births that came FROM a share of that time on and never died, if others live for LONGEST. */
+static struct cairn_trend judge_since(double seconds, double longest, double from)
+{
+	struct cairn_ages_clock clock;
+	struct cairn_ages ages = {0};
+	cairn_ages_clock_make(&clock, seconds);
+	cairn_ages_clock_settle(&clock, longest);
+	for (int i = 0; i < 100; i++)
+		cairn_ages_add(&ages, &clock, seconds * (1 - from) * (i + 0.5) / 100, 512e3);
+	return judge(&ages, &clock);
+}
+
+static void test_windows(void)
+{
+	struct cairn_trend trend = judge_since(2000, 20, 0.95);
+	ok(trend.verdict == CAIRN_GROWING && fabs(trend.since * 3600 + 100) < 20, "a leak in the last twentieth of the time is found, and since when");
+	ok(fabs(trend.per_hour / (100 * 512e3 / 100 * 3600) - 1) < 0.1, "at its rate");
+	trend = judge_since(150, 18, 0.8);
+	ok(trend.verdict == CAIRN_GROWING, "within 30 seconds, beside objects that live for more than half of that");
+	ok(judge_since(150, 18, 0.9).verdict == CAIRN_TOO_EARLY, "before that it is too early: of what nothing was freed, nobody knows whether it rests");
+	ok(judge_since(2000, 20, 0.995).verdict == CAIRN_TOO_EARLY, "as it is of what came only just now");
+	ok(judge_since(20, 5, 0).verdict == CAIRN_TOO_EARLY, "in the first seconds services warm up");
+	ok(judge_since(30, 5, 0).verdict == CAIRN_GROWING, "after that they leak");
+	ok(judge_since(20, 0.5, 0).verdict == CAIRN_GROWING, "as do those whose objects live far shorter");
+
+	/* A burst of which some have been freed, soon after they came, beside a leak of which nothing was. */
+	struct cairn_ages_clock clock;
+	struct cairn_ages leak = {0}, burst = {0};
+	struct cairn_trend sum;
+	cairn_ages_clock_make(&clock, 40);
+	cairn_ages_clock_settle(&clock, 12);
+	for (int i = 0; i < 100; i++) {
+		cairn_ages_add(&leak, &clock, 40 * (i + 0.5) / 100, 512e3);
+		cairn_ages_add(&burst, &clock, 5 + 0.01 * i, 512e3);
+	}
+	burst.freed[ilogb(0.2e9) - 13] = 30;
+	cairn_ages_finish(&leak, &clock);
+	cairn_ages_finish(&burst, &clock);
+	cairn_ages_sum(&leak, &burst);
+	cairn_ages_judge(&sum, &leak, &clock, paths);
+	ok(sum.verdict == CAIRN_TOO_EARLY, "a sum takes the longest lifetime of its slowest path, also where that is the service's");
+}
+
 static void test_edges(void)
 {
 	struct cairn_ages_clock clock;
@@ -231,6 +274,7 @@ int main(void)
 	test_populations();
 	test_kinds();
 	test_long_lives();
+	test_windows();
 	test_edges();
 	return tap_done();
 }

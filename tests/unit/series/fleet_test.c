@@ -21,7 +21,7 @@ static void add(struct cairn_fleet *fleet, const char *path, uint32_t release, u
 		.sure = verdict == CAIRN_GROWING ? 0.97 : 0,
 		.per_hour = per_hour,
 		.error = per_hour / 10,
-		.risen = per_hour > 0,
+		.may_grow = verdict == CAIRN_TOO_EARLY && per_hour > 0,
 		.now = 1e6,
 		.since_ns = 1000 + instance,
 	};
@@ -80,9 +80,71 @@ static void test_courses(void)
 	cairn_fleet_free(&fleet);
 }
 
+static double leaked(const struct sim_path *path, double i, double count)
+{
+	(void)count;
+	return path->rate * i;
+}
+
+/* Adds an instance that sampling began late on, after so many DUMPS: a path that holds 60 MB of objects that live for LIFETIME intervals and
+ * leaks RATE bytes in each, and five others. */
+static void add_attached(struct cairn_fleet *fleet, const char *version, int dumps, double lifetime, double rate)
+{
+	enum { paths = 6 };
+	struct sim_path service[paths];
+	struct cairn_series series;
+	struct cairn_view view;
+	struct cairn_leaks leaks;
+	struct cairn_error error;
+	for (size_t p = 0; p < paths; p++)
+		service[p] = (struct sim_path){.level = p ? 10e6 * (double)p : 60e6, .lifetime = p ? (double)p : lifetime,
+					       .rate = p ? 0 : rate, .leaked = leaked, .parts = {{.size = 2000, .share = 1}}};
+	sim_late = true;
+	sim_series(&series, service, paths, dumps, 65536, 0);
+	sim_late = false;
+	cairn_view_make(&view, &series.profile, &(struct cairn_view_options){0}, &error);
+	cairn_leaks_rank(&leaks, &series, &view);
+	cairn_fleet_add(fleet, version, series.points[0].origin.time_ns - 1, &leaks, &series, &view);
+	cairn_leaks_free(&leaks);
+	cairn_view_free(&view);
+	cairn_series_free(&series);
+}
+
+/* Two releases with the same call paths, on all instances of which sampling began late, so that everything comes into view: only what
+ * grows, on release 42, counts. With POOLED, there are enough instances for a mean course. */
+static void test_attached(int dumps, double lifetime, bool pooled)
+{
+	size_t instances = pooled ? 8 : 3;
+	int64_t interval = 600000000000;
+	struct cairn_fleet fleet = {0};
+	if (pooled)
+		fleet.grid = cairn_cohort_grid_make(interval, dumps * interval, 1, (dumps - 1) * interval + 1, (size_t)dumps);
+	sim_seed(5);
+	for (size_t i = 0; i < instances; i++) {
+		add_attached(&fleet, "41", dumps, lifetime, 0);
+		add_attached(&fleet, "42", dumps, lifetime, 4e6);
+	}
+	cairn_fleet_judge(&fleet);
+	const struct cairn_fleet_row *row = &fleet.rows[0];
+	const char *release = row->verdict == CAIRN_GROWING ? fleet.releases[row->release].version : "none";
+	size_t growing = row->verdict == CAIRN_GROWING ? row->growing : 0;
+	bool others = fleet.rows[1].verdict == CAIRN_GROWING;
+	ok(growing <= instances && strcmp(release, "41") != 0 && !others,
+	   "attached to, %d dumps, lives of %.0f: growing on %zu of %zu, release %s", dumps, lifetime, growing, row->of, release);
+	if (dumps == 24)
+		ok(growing + 1 >= instances && row->of == instances && row->release == 1 && strcmp(name_of(&fleet, 0), "n0\nmain\n") == 0,
+		   "and by then they are found, of %zu instances of that release", row->of);
+	cairn_fleet_free(&fleet);
+}
+
 int main(void)
 {
 	test_courses();
+	for (int pooled = 0; pooled < 2; pooled++)
+		for (int dumps = 3; dumps <= 24; dumps *= 2) {
+			test_attached(dumps, 2, pooled);
+			test_attached(dumps, 12, pooled);
+		}
 	is_int(fabs(cairn_fleet_tail(6, 1, 0.01) - (1 - pow(0.99, 6))) < 1e-12, 1, "one of six by chance");
 	is_int(fabs(cairn_fleet_tail(3, 3, 0.5) - 0.125) < 1e-12, 1, "all of three");
 	is_int(cairn_fleet_tail(5, 0, 0.5) == 1 && cairn_fleet_tail(5, 2, 0) == 0 && cairn_fleet_tail(5, 2, 1) == 1, 1, "the ends");

@@ -108,8 +108,8 @@ static void make_series(struct cairn_series *series, const char *special, bool p
 		struct cairn_profile profile;
 		bool second = restart_at && i >= restart_at;
 		start_profile(&profile);
-		profile.time_ns = (int64_t)(1 + i) * 600000000000;
-		profile.process_id = second ? 2 : 1;
+		profile.facts.time_ns = (int64_t)(1 + i) * 600000000000;
+		profile.facts.process_id = second ? 2 : 1;
 		for (size_t p = 0; p < count; p++) {
 			double seen = sample(&paths[p], second ? i - restart_at : i, persists);
 			if (seen > 0)
@@ -224,25 +224,8 @@ static void test_spread(void)
 	ok(dates <= 1, "without the leak there is growth in %d", dates);
 }
 
-static void test_limit(void)
-{
-	struct cairn_leaks leaks = {.total = {.verdict = CAIRN_GROWING}};
-	struct cairn_series_point point = {.total = 30, .resident = 40, .limit = 600, .limit_of_group = true, .group = 540};
-	is_near(cairn_leaks_hours_left(&leaks, &point, 600, 10), 6, 1e-9, "a group's limit is for all its processes");
-	is_near(cairn_leaks_hours_left(&leaks, &point, 240, 10), 20, 1e-9, "another limit is for this one");
-	point.group = 0;
-	is_near(cairn_leaks_hours_left(&leaks, &point, 600, 10), 56, 1e-9, "if the group's use is unknown, at least this one's counts");
-	point.resident = 0;
-	is_near(cairn_leaks_hours_left(&leaks, &point, 600, 10), 57, 1e-9, "or its objects");
-	ok(cairn_leaks_hours_left(&leaks, &point, 600, 0) < 0, "without growth there is no date");
-	ok(cairn_leaks_hours_left(&leaks, &point, 0, 10) < 0, "nor without a limit");
-	leaks.total.verdict = CAIRN_SHRINKING;
-	ok(cairn_leaks_hours_left(&leaks, &point, 600, 10) < 0, "nor while the service shrinks as a whole");
-}
-
 int main(void)
 {
-	test_limit();
 	test_spread();
 	test_service("a leak, a cache, a sawtooth", "LCW", "L", 36e6, 0, fresh_samples);
 	/* Samples drawn anew for every dump scatter too much to see these among forty other paths, or to tell a leak from a cache that

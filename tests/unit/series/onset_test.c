@@ -41,12 +41,12 @@ static void add_dump(struct cairn_series *series, const struct service *service,
 		if (bytes > 0)
 			cairn_profile_add_sample(&profile, 1, 0, values);
 	}
-	profile.process_id = 7;
-	profile.start_ns = start_ns;
-	profile.time_ns = start_ns + (100 + i) * minute_ns;
-	profile.since_ns = service->from_start ? start_ns : start_ns + (100 + (anew ? service->reset : 0)) * minute_ns;
-	profile.before_bytes = service->before;
-	profile.anonymous_bytes = service->knows ? before + service->real * i : 0;
+	profile.facts.process_id = 7;
+	profile.facts.start_ns = start_ns;
+	profile.facts.time_ns = start_ns + (100 + i) * minute_ns;
+	profile.facts.since_ns = service->from_start ? start_ns : start_ns + (100 + (anew ? service->reset : 0)) * minute_ns;
+	profile.facts.before_bytes = service->before;
+	profile.facts.anonymous_bytes = service->knows ? before + service->real * i : 0;
 	cairn_series_add(series, &profile, "made up", &error);
 	cairn_profile_free(&profile);
 }

@@ -77,8 +77,8 @@ static enum cairn_verdict judge(struct made made, size_t count, struct cairn_uni
 		struct cairn_profile profile;
 		double objects = made.count((int)i);
 		sim_start_profile(&profile, period);
-		profile.time_ns = (int64_t)(i + 1) * 600000000000;
-		profile.process_id = 1;
+		profile.facts.time_ns = (int64_t)(i + 1) * 600000000000;
+		profile.facts.process_id = 1;
 		add_sample(&profile, "buffer", 0x1000, objects, objects * made.size((int)i));
 		add_sample(&profile, "rest", 0x2000, 50 * period / 4096, 50 * period);
 		cairn_series_add(&series, &profile, "made up", &error);

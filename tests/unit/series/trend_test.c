@@ -295,6 +295,72 @@ static void test_counts(void)
 	ok(balanced == 0, "what comes and goes in balance grows in %d", balanced);
 }
 
+/* A leak so weak that few dumps hardly show it, beside the same population without one: 38 samples that live for three intervals, and
+ * 9.5 more in each (tests/bench/weak.c). */
+static void test_weak_leak(void)
+{
+	int growing[2] = {0};
+	for (int leaks = 0; leaks < 2; leaks++)
+		for (int seed = 0; seed < seeds; seed++) {
+			struct sim_path path = {.level = 38 * period, .lifetime = 3, .rate = leaks ? 5 * megabyte : 0, .leaked = leak};
+			sim_seed((uint64_t)seed + 300);
+			growing[leaks] += watch(path, 8, 0).verdict == CAIRN_GROWING;
+		}
+	ok(growing[1] >= 32 && growing[0] <= 1, "of %d weak leaks in 8 dumps %d grow, of those without a leak %d", seeds, growing[1],
+	   growing[0]);
+}
+
+/* Objects that are never freed, and of which none came since the last dump but one. */
+static void test_ended_lately(void)
+{
+	double values[8], hours[8];
+	uint32_t run[8] = {0};
+	for (int i = 0; i < 8; i++) {
+		hours[i] = i / 6.0;
+		values[i] = period * (100 + 20 * fmin(i, 6));
+	}
+	struct cairn_trend trend = judge(values, hours, run, 8, period);
+	ok(trend.verdict == CAIRN_TOO_EARLY && trend.more_dumps > 0, "what only added and has just paused is %s, not growing",
+	   cairn_verdict_name(trend.verdict));
+}
+
+/* A path that holds the same in every dump: steady if its objects come and go, but not if nothing was ever freed. */
+static void test_nothing_freed(void)
+{
+	enum { dumps = 12 };
+	double values[dumps], hours[dumps];
+	uint32_t run[dumps] = {0};
+	struct cairn_trend_clock clock;
+	struct cairn_trend_judge judge;
+	struct cairn_trend trend;
+	for (int i = 0; i < dumps; i++) {
+		hours[i] = i / 6.0;
+		values[i] = 100 * period;
+	}
+	cairn_trend_clock_make(&clock, hours, run, dumps);
+	cairn_trend_judge_open(&judge, &clock);
+	for (int freed = 0; freed < 2; freed++) {
+		double went = freed ? 50 : 0;
+		struct cairn_unit_size unit = {.amount = period, .known = true, .counted = true, .came = went, .went = went};
+		cairn_trend_judge(&trend, &judge, values, unit, paths_together);
+		is_int(trend.verdict, freed ? CAIRN_STEADY : CAIRN_TOO_EARLY, "a constant path of which %s was freed",
+		       freed ? "much" : "nothing");
+	}
+	cairn_trend_judge_close(&judge);
+}
+
+/* The dumps right after a restart show nothing of a path but that it is there. */
+static void test_after_restart(void)
+{
+	enum { before = 12 };
+	for (int after = 1; after <= 2; after++) {
+		struct cairn_trend trend;
+		sim_seed(4);
+		trend = watch((struct sim_path){.level = 100 * megabyte, .lifetime = 5}, before + after, before);
+		is_int(trend.verdict, CAIRN_TOO_EARLY, "%d dumps after a restart, a path that held a constant amount", after);
+	}
+}
+
 /* A sawtooth that repeats at about the pace of the dumps that are picked from very many. */
 static void test_alias(void)
 {
@@ -409,6 +475,10 @@ int main(void)
 	test_appearance();
 	test_appearance_before();
 	test_counts();
+	test_weak_leak();
+	test_ended_lately();
+	test_nothing_freed();
+	test_after_restart();
 	test_many_runs();
 	test_gone();
 	test_alias();
