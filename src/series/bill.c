@@ -158,11 +158,10 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 	if (space == CAIRN_NONE || objects == CAIRN_NONE)
 		return;
 	facts->has_profile = true;
-	facts->profile_slack = profile->slack_bytes;
-	facts->mapped_bytes = profile->mapped_bytes;
-	facts->break_bytes = profile->break_bytes;
-	if (cairn_sampled_late(profile->start_ns, profile->since_ns))
-		facts->before = from_number(profile->before_bytes);
+	facts->profile_slack = profile->facts.slack_bytes;
+	facts->mapped_bytes = profile->facts.mapped_bytes;
+	facts->break_bytes = profile->facts.break_bytes;
+	facts->before = from_number(profile->facts.before_bytes);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const double *values = cairn_profile_values(profile, i);
 		double sampled = profile->sampled ? profile->sampled[i] : 0;
@@ -170,7 +169,7 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		cairn_spread_add(&spread,
 				 cairn_spread_of(values[space], cairn_profile_weight(profile, space, values[space], values[objects])));
 		if (!(sampled > 0) || !(values[objects] > 0) ||
-		    profile->has_ages) /* Cairn's own engine does not give samples their own pages */
+		    profile->facts.has_ages) /* Cairn's own engine does not give samples their own pages */
 			continue;
 		double mean = values[space] / values[objects];
 		if (mean > small_most)
@@ -181,7 +180,7 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		facts->sampled_objects += sampled * mean;
 	}
 	facts->profile_error = sqrt(spread.variance);
-	if (profile->has_ages && facts->profile_bytes > 0) { /* each sample records its requested size */
+	if (profile->facts.has_ages && facts->profile_bytes > 0) { /* each sample records its requested size */
 		facts->has_classes = true;
 		facts->slack = facts->profile_slack / (facts->profile_bytes + facts->profile_slack);
 	}

@@ -61,7 +61,7 @@ struct cairn_bill_facts {
 	double slack;       /* the share of live bytes beyond those requested */
 	double slack_pages; /* the share that consists of whole pages; touched only by programs that use more than they requested */
 	bool has_profile;
-	uint64_t before; /* memory of the process when sampling was switched on, if that was long after its start; else 0 */
+	uint64_t before; /* memory of the process when sampling was switched on; 0 if that was at its start */
 	double profile_bytes, profile_error; /* the profile's estimate of live objects, and its standard deviation */
 	/* A sampled small object has its own pages: their size, the touched part of it, and the size of the objects themselves. */
 	double sampled_count, sampled_size, sampled_touched, sampled_objects;

@@ -1,0 +1,111 @@
+/* cause_test.c - why resident memory is what it is, from facts.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/cause.h"
+#include "tap.h"
+
+#include <string.h>
+
+static const uint64_t megabyte = 1 << 20;
+
+static struct cairn_bill bill;
+static struct cairn_bill_facts bill_facts;
+static struct cairn_walk walk;
+static struct cairn_cause_facts facts;
+static struct cairn_causes causes;
+
+/* A process of 1,000 MiB. */
+static void begin(void)
+{
+	bill = (struct cairn_bill){.total = 1000 * megabyte};
+	bill_facts = (struct cairn_bill_facts){0};
+	walk = (struct cairn_walk){0};
+	facts = (struct cairn_cause_facts){.bill = &bill, .bill_facts = &bill_facts, .walk = &walk};
+}
+
+/* Adds a heap of glibc's with ARENAS, whose memory is LIVE, and free: RETURNABLE and PINNED. */
+static struct cairn_walk_heap *add_heap(size_t arenas, uint64_t live, uint64_t returnable, uint64_t pinned)
+{
+	struct cairn_walk_heap *heap = &walk.heaps[walk.heap_count++];
+	*heap = (struct cairn_walk_heap){.is_read = true, .arena_count = arenas, .module = ""};
+	heap->sum = (struct cairn_walk_sum){
+		.live = live * megabyte,
+		.returnable = returnable * megabyte,
+		.pinned = pinned * megabyte,
+		.resident_free = (returnable + pinned) * megabyte,
+		.resident = (live + returnable + pinned) * megabyte,
+	};
+	cairn_walk_add(&walk.sum, &heap->sum);
+	return heap;
+}
+
+static void is_cause(enum cairn_cause_kind kind, const char *sentence)
+{
+	cairn_causes_find(&causes, &facts);
+	is_text(cairn_cause_name(causes.cause), cairn_cause_name(kind), "the cause");
+	is_text(causes.sentence, sentence, "the sentence");
+}
+
+static const char *reason(enum cairn_cause_kind kind)
+{
+	for (size_t i = 0; i < causes.reason_count; i++)
+		if (causes.reasons[i].kind == kind)
+			return causes.reasons[i].text;
+	return "";
+}
+
+static void test_heap(void)
+{
+	begin();
+	add_heap(1, 900, 30, 0);
+	is_cause(CAIRN_CAUSE_LIVE, "900.0 MiB of the 1000.0 MiB resident is live objects: the program holds them.");
+	begin();
+	add_heap(1, 100, 700, 150);
+	is_cause(CAIRN_CAUSE_RETENTION, "850.0 MiB of the 1000.0 MiB resident is free memory that glibc keeps: malloc_trim would return 700.0 MiB "
+					"of it; 150.0 MiB is on pages that live objects keep.");
+}
+
+/* Half of the heap was not found in time; the program has mapped little itself. */
+static void test_part(void)
+{
+	begin();
+	add_heap(1, 300, 150, 0)->difference = 400 * megabyte;
+	bill_facts.smaps.kinds[CAIRN_SMAPS_HEAP].rss = 900 * megabyte;
+	is_cause(CAIRN_CAUSE_LIVE, "300.0 MiB of the 1000.0 MiB resident is live objects: the program holds them.");
+	is_int(causes.outside / (double)megabyte, 50, "what was not found of a heap is not the program's own mapping");
+}
+
+/* Of arenas of threads and of the rest, each says what is returned and pinned of its own. */
+static void test_arenas(void)
+{
+	begin();
+	struct cairn_walk_heap *heap = add_heap(16, 50, 760, 140);
+	heap->others = (struct cairn_walk_sum){.returnable = 700 * megabyte, .pinned = 100 * megabyte, .resident_free = 800 * megabyte};
+	is_cause(CAIRN_CAUSE_THREADS, "800.0 MiB of the 1000.0 MiB resident is kept for threads: 800.0 MiB free memory in the arenas of threads; "
+				      "malloc_trim would return 700.0 MiB of it.");
+	is_text(reason(CAIRN_CAUSE_RETENTION),
+		"free memory that glibc keeps: malloc_trim would return 60.0 MiB of it; 40.0 MiB is on pages that live objects keep", "the rest");
+	heap->arena_count = 4;
+	is_cause(CAIRN_CAUSE_RETENTION, "900.0 MiB of the 1000.0 MiB resident is free memory that glibc keeps: malloc_trim would return 760.0 MiB "
+					"of it; 140.0 MiB is on pages that live objects keep.");
+}
+
+static void test_group(void)
+{
+	begin();
+	add_heap(1, 900, 0, 0);
+	facts.group = (struct cairn_cause_group){
+		.known = true, .usage = 4000 * megabyte, .limit = 5000 * megabyte, .file = 3000 * megabyte, .shmem = 500 * megabyte};
+	is_cause(CAIRN_CAUSE_PAGE_CACHE, "2.4 GiB of the 3.9 GiB charged to the control group is page cache of files that the control group has "
+					 "read or written; the kernel drops it when it needs memory.");
+	facts.group.limit = 0;
+	is_cause(CAIRN_CAUSE_LIVE, "900.0 MiB of the 1000.0 MiB resident is live objects: the program holds them.");
+}
+
+int main(void)
+{
+	test_heap();
+	test_part();
+	test_arenas();
+	test_group();
+	return tap_done();
+}
