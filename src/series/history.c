@@ -8,11 +8,16 @@
 
 #include <math.h>
 
+static uint64_t whole(double value)
+{
+	return (uint64_t)fmax(0, fmin(0x1p63, value));
+}
+
 struct cairn_history cairn_history_make(const struct cairn_profile *profile, int64_t last_ns)
 {
 	struct cairn_history history = {.profile = profile, .rows = cairn_array_zero(profile->history_count + 1, sizeof *history.rows)};
 	int64_t newest = profile->history_count ? profile->history[profile->history_count - 1].time_ns : 0;
-	int64_t end = profile->time_ns > newest ? profile->time_ns : newest;
+	int64_t end = profile->facts.time_ns > newest ? profile->facts.time_ns : newest;
 	for (size_t i = 0; i < profile->history_count; i++)
 		if (!last_ns || profile->history[i].time_ns >= end - last_ns || i + 1 == profile->history_count)
 			history.rows[history.count++] = profile->history[i];
@@ -21,8 +26,8 @@ struct cairn_history cairn_history_make(const struct cairn_profile *profile, int
 		uint32_t space = cairn_profile_find_value(profile, "inuse_space"), sum = cairn_profile_find_value(profile, "alloc_space");
 		last.time_ns = end;
 		last.resident = last.usage = 0;
-		last.live = space == CAIRN_NONE ? last.live : (uint64_t)fmax(0, cairn_profile_total(profile, space));
-		last.allocated = sum == CAIRN_NONE ? last.allocated : (uint64_t)fmax(0, cairn_profile_total(profile, sum));
+		last.live = space == CAIRN_NONE ? last.live : whole(cairn_profile_total(profile, space));
+		last.allocated = sum == CAIRN_NONE ? last.allocated : whole(cairn_profile_total(profile, sum));
 		history.rows[history.count++] = last;
 	}
 	return history;

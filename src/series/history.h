@@ -26,11 +26,8 @@ double cairn_history_before_end(const struct cairn_history *history, size_t numb
 /* "2026-11-16 11:47:29 UTC", of the last row; OUT holds at least 24 bytes. */
 char *cairn_history_end(const struct cairn_history *history, char *out);
 
-/* Of the plot of memory, in pixels: in a picture of its own, and in a page that has more to show. */
-enum cairn_history_height { CAIRN_HISTORY_WHOLE = 340, CAIRN_HISTORY_LOW = 130 };
-
 /* Appends the picture, a self-contained file. */
-void cairn_history_svg(const struct cairn_history *history, const char *title, enum cairn_history_height plot, struct cairn_buffer *out);
+void cairn_history_svg(const struct cairn_history *history, const char *title, struct cairn_buffer *out);
 
 /* Appends a table for a terminal: all rows if they are few, and otherwise the fewer of them the longer before the end. */
 void cairn_history_text(const struct cairn_history *history, const char *title, struct cairn_buffer *out);

@@ -9,13 +9,11 @@
 
 #include <math.h>
 
-enum { width = 1200, left = 76, side = 14, heading = 64, gap = 44, foot = 58 };
-enum { strip_part = 5 }; /* the strip of rates has this part of the height of the plot */
+enum { width = 1200, left = 76, side = 14, heading = 64, plot = 340, gap = 44, strip = 68, foot = 58 };
 
 struct drawing {
 	const struct cairn_history *history;
 	struct cairn_buffer *out;
-	int plot, strip;        /* heights */
 	double most, most_rate; /* the values at the top of the plot and of the strip below it */
 };
 
@@ -31,7 +29,7 @@ static double x_of(const struct drawing *drawing, size_t number)
 
 static double y_of(const struct drawing *drawing, double bytes)
 {
-	return heading + drawing->plot - drawing->plot * fmin(1, bytes / drawing->most);
+	return heading + plot - plot * fmin(1, bytes / drawing->most);
 }
 
 typedef double value_of(const struct cairn_history_row *row);
@@ -79,22 +77,22 @@ static void write_line(const struct drawing *drawing, const char *class, value_o
 		command = 'L';
 	}
 	if (closed)
-		cairn_buffer_format(drawing->out, "V%dH%.1fZ", heading + drawing->plot, x_of(drawing, 0));
+		cairn_buffer_format(drawing->out, "V%dH%.1fZ", heading + plot, x_of(drawing, 0));
 	cairn_buffer_text(drawing->out, "\"/>\n");
 }
 
 static void write_rates(const struct drawing *drawing)
 {
 	const struct cairn_history *history = drawing->history;
-	double ground = heading + drawing->plot + gap + drawing->strip;
+	double ground = heading + plot + gap + strip;
 	char text[24];
 	cairn_buffer_format(drawing->out, "<path class=\"rate\" d=\"M%.1f,%.1f", x_of(drawing, 0), ground);
 	for (size_t i = 1; i < history->count; i++)
 		cairn_buffer_format(drawing->out, "V%.1fH%.1f",
-				    ground - drawing->strip * cairn_history_rate(history, i - 1, i) / drawing->most_rate, x_of(drawing, i));
+				    ground - strip * cairn_history_rate(history, i - 1, i) / drawing->most_rate, x_of(drawing, i));
 	cairn_buffer_format(drawing->out, "V%.1fZ\"/>\n<path class=\"base\" d=\"M%d,%.1fH%d\"/>\n", ground, left, ground, width - side);
 	cairn_buffer_format(drawing->out, "<text class=\"strip\" x=\"%d\" y=\"%.1f\">allocated per second, at most %s</text>\n", left,
-			    ground - drawing->strip - 8, cairn_text_human(drawing->most_rate, text));
+			    ground - strip - 8, cairn_text_human(drawing->most_rate, text));
 }
 
 static void write_value_axis(const struct drawing *drawing)
@@ -113,7 +111,7 @@ static void write_time_axis(const struct drawing *drawing)
 	static const double steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
 	const size_t count = sizeof steps / sizeof *steps;
 	double whole = cairn_history_before_end(drawing->history, 0), step = steps[0],
-	       ground = heading + drawing->plot + gap + drawing->strip;
+	       ground = heading + plot + gap + strip;
 	char text[24];
 	for (size_t s = 0; s < count && whole / step > 9; s++)
 		step = steps[s];
@@ -151,7 +149,7 @@ static void write_legend(const struct drawing *drawing)
 		{"usage", "Charged to the control group", usage},
 	};
 	const struct cairn_history *history = drawing->history;
-	double x = left, y = heading + drawing->plot + gap + drawing->strip + 40;
+	double x = left, y = heading + plot + gap + strip + 40;
 	char text[24];
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		if (most_of(history, keys[i].value) <= 0)
@@ -169,14 +167,14 @@ static void write_heading(const struct drawing *drawing, const char *title)
 {
 	const struct cairn_profile *profile = drawing->history->profile;
 	char span[24];
-	const char *process = cairn_base_name(cairn_profile_string(profile, profile->process));
+	const char *process = cairn_base_name(cairn_profile_string(profile, profile->facts.process));
 	cairn_buffer_format(drawing->out, "<text class=\"title\" x=\"%d\" y=\"30\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(title ? title : *process ? process : "Memory over time"));
 	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">the last %s", side,
 			    cairn_text_span((int64_t)(cairn_history_before_end(drawing->history, 0) * CAIRN_SECOND_NS), span));
-	if (profile->ended) {
+	if (profile->facts.ended) {
 		cairn_buffer_text(drawing->out, ": ");
-		cairn_xml_text(drawing->out, cairn_strings_bytes(&profile->strings, profile->ended));
+		cairn_xml_text(drawing->out, cairn_strings_bytes(&profile->strings, profile->facts.ended));
 	}
 	cairn_buffer_text(drawing->out, "</text>\n");
 }
@@ -194,17 +192,17 @@ static const char style[] =
 	".subtitle,.value,.time,.end,.strip{fill:#9ba0a7}.grid,.resident{stroke:#e7e5e1}\n"
 	".limit{stroke:#f0827a}.limit-label{fill:#f0827a}}\n</style>\n";
 
-void cairn_history_svg(const struct cairn_history *history, const char *title, enum cairn_history_height plot, struct cairn_buffer *out)
+void cairn_history_svg(const struct cairn_history *history, const char *title, struct cairn_buffer *out)
 {
 	static const double limit_reach = 1.6; /* a limit above this multiple would squeeze everything else */
-	struct drawing drawing = {.history = history, .out = out, .plot = (int)plot, .strip = (int)plot / strip_part, .most_rate = 1};
+	struct drawing drawing = {.history = history, .out = out, .most_rate = 1};
 	drawing.most = fmax(fmax(most_of(history, live), most_of(history, resident)), fmax(most_of(history, usage), 1));
 	if (most_of(history, limit) <= limit_reach * drawing.most)
 		drawing.most = fmax(drawing.most, most_of(history, limit));
 	drawing.most *= 1.06;
 	for (size_t i = 1; i < history->count; i++)
 		drawing.most_rate = fmax(drawing.most_rate, cairn_history_rate(history, i - 1, i));
-	int height = heading + drawing.plot + gap + drawing.strip + foot;
+	int height = heading + plot + gap + strip + foot;
 	cairn_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", width,
 			    height, width, height);

@@ -37,16 +37,16 @@ static void write_heading(const struct table *table, const char *title)
 {
 	const struct cairn_history *history = table->history;
 	const struct cairn_profile *profile = history->profile;
-	const char *process = cairn_base_name(cairn_profile_string(profile, profile->process));
+	const char *process = cairn_base_name(cairn_profile_string(profile, profile->facts.process));
 	size_t most = highest_row(table);
 	double limit = (double)history->rows[history->count - 1].limit, before = cairn_history_before_end(history, most);
 	char text[24];
 	cairn_utf8_show(table->out, cairn_bytes_of(title ? title : *process ? process : "a process"));
-	if (!title && profile->process_id)
-		cairn_buffer_format(table->out, ", process %llu", (unsigned long long)profile->process_id);
-	if (profile->ended) {
+	if (!title && profile->facts.process_id)
+		cairn_buffer_format(table->out, ", process %llu", (unsigned long long)profile->facts.process_id);
+	if (profile->facts.ended) {
 		cairn_buffer_text(table->out, ": ");
-		cairn_utf8_show(table->out, cairn_strings_bytes(&profile->strings, profile->ended));
+		cairn_utf8_show(table->out, cairn_strings_bytes(&profile->strings, profile->facts.ended));
 	}
 	cairn_buffer_format(table->out, "\nthe last %s before ",
 			    cairn_text_span((int64_t)(cairn_history_before_end(history, 0) * CAIRN_SECOND_NS), text));

@@ -31,10 +31,9 @@ void cairn_timeline_free(struct cairn_timeline *timeline);
 struct cairn_timeline_svg_options {
 	const char *title; /* NULL for the default */
 	double limit;      /* the memory limit if the dumps do not have it; 0 for none */
-	bool inside;       /* part of a page, which has its own heading and legend */
 };
 
-/* Appends the picture to OUT: a separate file, or an <svg> element. */
+/* Appends the picture to OUT, a self-contained file. */
 void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cairn_timeline_svg_options *options, struct cairn_buffer *out);
 
 /* The memory limit at POINT: from the dump, else TOLD. */

@@ -10,6 +10,7 @@
 #include "report/flame_svg.h"
 #include "report/head.h"
 #include "series/hue.h"
+#include "series/thin.h"
 #include "series/timeline.h"
 #include "series/words.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { width = 1200, left = 76, side = 14, plot_height = 340, page_plot_height = 236 };
+enum { width = 1200, left = 76, side = 14, plot_height = 340 };
 enum { axis_height = 30, heading_height = 64, legend_row = 22 };
 enum { legend_letters = 56, label_letters = 44 };
 static const double letter_width = 7.2;
@@ -28,9 +29,16 @@ struct drawing {
 	struct cairn_buffer *out;
 	size_t points;
 	double top, bottom;   /* of the plot */
-	double most;          /* the value at its top */
+	double peak;          /* the value at its top */
 	double seconds;       /* the time that its width covers */
+	double *x;            /* of each point */
+	uint32_t *columns;    /* of pixels, each point's */
 	double *below, *edge; /* at each point, the sum of the layers below the current one, without and with it */
+	double *values;       /* of the line that is drawn */
+	double *most, *least; /* find_room: around each point */
+	size_t *kept;         /* the points of a stretch that are drawn, and the queue of find_room */
+	struct cairn_stretch *runs, *stretches;
+	size_t run_count;
 };
 
 static const struct cairn_series_point *point_at(const struct drawing *drawing, size_t point)
@@ -45,12 +53,12 @@ static double x_of_time(const struct drawing *drawing, double seconds)
 
 static double x_of(const struct drawing *drawing, size_t point)
 {
-	return x_of_time(drawing, cairn_series_hours(drawing->timeline->series, point) * 3600);
+	return drawing->x[point];
 }
 
 static double y_of(const struct drawing *drawing, double value)
 {
-	return drawing->bottom - (drawing->bottom - drawing->top) * fmin(1, fmax(0, value / drawing->most));
+	return drawing->bottom - (drawing->bottom - drawing->top) * fmin(1, fmax(0, value / drawing->peak));
 }
 
 static char *number(const struct drawing *drawing, double value, char *out)
@@ -63,13 +71,31 @@ static void put_point(const struct drawing *drawing, char command, double x, dou
 	cairn_buffer_format(drawing->out, "%c%.1f,%.1f", command, x, y);
 }
 
-/* One past the last point of the run that begins at START. */
-static size_t run_end(const struct drawing *drawing, size_t start)
+/* Draws a line through VALUES at the points of STRETCH that the picture needs, BACKWARDS from its end or from its start, OFFSET to the
+ * side. COMMAND is that of the first point. */
+static void put_points(const struct drawing *drawing, struct cairn_stretch stretch, const double *values, char command, bool backwards,
+		       double offset)
 {
-	size_t end = start;
-	while (end < drawing->points && point_at(drawing, end)->run == point_at(drawing, start)->run)
-		end++;
-	return end;
+	size_t count = cairn_thin(drawing->columns, values, stretch.start, stretch.end, drawing->kept);
+	for (size_t i = 0; i < count; i++) {
+		size_t point = drawing->kept[backwards ? count - 1 - i : i];
+		put_point(drawing, i ? 'L' : command, x_of(drawing, point) + offset, y_of(drawing, values[point]));
+	}
+}
+
+/* Finds what is drawn in one piece: the points of one run, with GAPS only while VALUES are there. Returns how many pieces. */
+static size_t find_stretches(const struct drawing *drawing, const double *values, bool gaps, struct cairn_stretch *stretches)
+{
+	size_t count = 0;
+	for (size_t start = 0, end; start < drawing->points; start = end) {
+		for (end = start + 1; end < drawing->points && point_at(drawing, end)->run == point_at(drawing, start)->run; end++)
+			if (gaps && (values[end] > 0) != (values[start] > 0))
+				break;
+		if (!gaps || values[start] > 0)
+			count = cairn_thin_stretch(stretches, count, (struct cairn_stretch){.start = start, .end = end}, drawing->columns,
+						   values);
+	}
+	return count;
 }
 
 /* Axes. */
@@ -99,12 +125,12 @@ static char *without_zero(char *text)
 static void write_value_axis(const struct drawing *drawing)
 {
 	char text[32];
-	double step = find_step(drawing->most, 6, cairn_view_in_bytes(drawing->timeline->view));
+	double step = find_step(drawing->peak, 6, cairn_view_in_bytes(drawing->timeline->view));
 	cairn_buffer_text(drawing->out, "<g class=\"grid\">");
-	for (double value = 0; value < drawing->most; value += step)
+	for (double value = 0; value < drawing->peak; value += step)
 		cairn_buffer_format(drawing->out, "<path d=\"M%d,%.1fH%d\"/>", left, y_of(drawing, value), width - side);
 	cairn_buffer_text(drawing->out, "</g>\n<g class=\"axis values\">");
-	for (double value = 0; value < drawing->most; value += step)
+	for (double value = 0; value < drawing->peak; value += step)
 		cairn_buffer_format(drawing->out, "<text x=\"%d\" y=\"%.1f\">%s</text>", left - 8, y_of(drawing, value) + 4,
 				    without_zero(number(drawing, value, text)));
 	cairn_buffer_text(drawing->out, "</g>\n");
@@ -171,40 +197,33 @@ static uint32_t color_of(const struct cairn_timeline *timeline, size_t layer)
 }
 
 /* A run of a single dump is drawn as a bar just wide enough to be seen. */
-static void write_area(const struct drawing *drawing, size_t start, size_t end)
+static void write_area(const struct drawing *drawing, struct cairn_stretch run)
 {
-	double widening = end - start == 1 ? 1.5 : 0;
-	for (size_t i = start; i < end; i++)
-		put_point(drawing, i == start ? 'M' : 'L', x_of(drawing, i) - widening, y_of(drawing, drawing->edge[i]));
+	double widening = run.end - run.start == 1 ? 1.5 : 0;
+	put_points(drawing, run, drawing->edge, 'M', false, -widening);
 	if (widening > 0)
-		put_point(drawing, 'L', x_of(drawing, start) + widening, y_of(drawing, drawing->edge[start]));
-	for (size_t i = end; i-- > start;)
-		put_point(drawing, 'L', x_of(drawing, i) + widening, y_of(drawing, drawing->below[i]));
+		put_points(drawing, run, drawing->edge, 'L', false, widening);
+	put_points(drawing, run, drawing->below, 'L', true, widening);
 	if (widening > 0)
-		put_point(drawing, 'L', x_of(drawing, start) - widening, y_of(drawing, drawing->below[start]));
+		put_points(drawing, run, drawing->below, 'L', true, -widening);
 	cairn_buffer_byte(drawing->out, 'Z');
 }
 
-/* Finds where in the run from START to END a text of this width fits best into the layer. Returns the height there; X and Y are the middle
- * of the text. */
-static double find_room(const struct drawing *drawing, size_t start, size_t end, double text_width, double *x, double *y)
+/* Finds where in RUN a text of this width fits best into the layer. Returns the height there; X and Y are the middle of the text. */
+static double find_room(const struct drawing *drawing, struct cairn_stretch run, double text_width, double *x, double *y)
 {
-	double best = 0, first = x_of(drawing, start), last = x_of(drawing, end - 1);
-	for (size_t i = start; i < end; i++) {
-		double middle = x_of(drawing, i), ceiling = -INFINITY, ground = INFINITY;
-		if (middle - text_width / 2 < first || middle + text_width / 2 > last)
+	double best = 0, first = x_of(drawing, run.start), last = x_of(drawing, run.end - 1);
+	if (last - first < text_width)
+		return 0;
+	cairn_thin_window(drawing->x, drawing->edge, -1, text_width / 2, run, drawing->kept, drawing->least);
+	cairn_thin_window(drawing->x, drawing->below, 1, text_width / 2, run, drawing->kept, drawing->most);
+	for (size_t i = run.start; i < run.end; i++) {
+		double middle = x_of(drawing, i), ceiling = y_of(drawing, drawing->least[i]), ground = y_of(drawing, drawing->most[i]);
+		if (middle - text_width / 2 < first || middle + text_width / 2 > last || ground - ceiling <= best)
 			continue;
-		for (size_t j = start; j < end; j++)
-			if (fabs(x_of(drawing, j) - middle) <= text_width / 2 ||
-			    (j + 1 < end && x_of(drawing, j) < middle && x_of(drawing, j + 1) > middle)) {
-				ceiling = fmax(ceiling, y_of(drawing, drawing->edge[j]));
-				ground = fmin(ground, y_of(drawing, drawing->below[j]));
-			}
-		if (ground - ceiling > best) {
-			best = ground - ceiling;
-			*x = middle;
-			*y = (ground + ceiling) / 2;
-		}
+		best = ground - ceiling;
+		*x = middle;
+		*y = (ground + ceiling) / 2;
 	}
 	return best;
 }
@@ -215,10 +234,9 @@ static void write_label(const struct drawing *drawing, size_t layer, struct cair
 	struct cairn_buffer name = cairn_buffer(1 << 12);
 	cairn_flame_label(drawing->timeline->layers[layer].name, label_letters, &name);
 	double best = 0, x = 0, y = 0;
-	for (size_t start = 0, end; start < drawing->points; start = end) {
+	for (size_t i = 0; i < drawing->run_count; i++) {
 		double at_x = 0, at_y = 0;
-		end = run_end(drawing, start);
-		double room = find_room(drawing, start, end, (double)name.length * letter_width + 10, &at_x, &at_y);
+		double room = find_room(drawing, drawing->runs[i], (double)name.length * letter_width + 10, &at_x, &at_y);
 		if (room > best) {
 			best = room;
 			x = at_x;
@@ -242,11 +260,9 @@ static void write_layers(struct drawing *drawing)
 	for (size_t layer = 0; layer < timeline->layer_count; layer++) {
 		const struct cairn_timeline_layer *at = &timeline->layers[layer];
 		take_layer(drawing, layer);
-		cairn_buffer_format(out, "<path data-layer=\"%zu\" fill=\"#%06x\" d=\"", layer, (unsigned)color_of(timeline, layer));
-		for (size_t start = 0, end; start < drawing->points; start = end) {
-			end = run_end(drawing, start);
-			write_area(drawing, start, end);
-		}
+		cairn_buffer_format(out, "<path fill=\"#%06x\" d=\"", (unsigned)color_of(timeline, layer));
+		for (size_t i = 0; i < drawing->run_count; i++)
+			write_area(drawing, drawing->runs[i]);
 		cairn_buffer_text(out, "\"><title>");
 		cairn_xml_text(out, at->name);
 		cairn_buffer_format(out, ": %s at the start, %s at the end, ", number(drawing, at->values[0].value, first),
@@ -254,7 +270,7 @@ static void write_layers(struct drawing *drawing)
 		cairn_words_trend(&at->trend, cairn_series_hours(timeline->series, drawing->points - 1), timeline->view,
 				  &(struct cairn_shape){0}, out);
 		if (at->trend.verdict != CAIRN_TOO_EARLY) /* what is not decided has no confidence */
-			cairn_buffer_format(out, " (%s)", cairn_words_sure(at->trend.confidence, sure, sizeof sure));
+			cairn_buffer_format(out, " (%s sure)", cairn_words_confidence(at->trend.confidence, sure, sizeof sure));
 		cairn_buffer_text(out, "</title></path>\n");
 		write_label(drawing, layer, &labels);
 	}
@@ -278,11 +294,6 @@ static struct cairn_interval interval_at(const struct drawing *drawing, size_t p
 	return cairn_spread_interval(drawing->timeline->totals[point].value, drawing->timeline->totals[point].spread);
 }
 
-static double low_at(const struct drawing *drawing, size_t point)
-{
-	return interval_at(drawing, point).low;
-}
-
 static double high_at(const struct drawing *drawing, size_t point)
 {
 	return interval_at(drawing, point).high;
@@ -292,6 +303,13 @@ static double high_at(const struct drawing *drawing, size_t point)
 static double resident_at(const struct drawing *drawing, size_t point)
 {
 	return cairn_view_in_bytes(drawing->timeline->view) ? point_at(drawing, point)->resident : 0;
+}
+
+/* What is live and what the allocator keeps besides, so that retention is the gap between two lines. */
+static double kept_at(const struct drawing *drawing, size_t point)
+{
+	const struct cairn_series_point *at = point_at(drawing, point);
+	return at->free > 0 && cairn_view_in_bytes(drawing->timeline->view) ? drawing->timeline->totals[point].value + at->free : 0;
 }
 
 static double limit_at(const struct drawing *drawing, size_t point)
@@ -307,31 +325,36 @@ static double largest(const struct drawing *drawing, value_at *value)
 	return most;
 }
 
+static void take_values(const struct drawing *drawing, value_at *value)
+{
+	for (size_t i = 0; i < drawing->points; i++)
+		drawing->values[i] = value(drawing, i);
+}
+
 /* Draws a line through the points that have a value, interrupted where a run ends. */
 static void write_line(const struct drawing *drawing, const char *class, value_at *value)
 {
 	if (largest(drawing, value) <= 0)
 		return;
 	cairn_buffer_format(drawing->out, "<path class=\"%s\" d=\"", class);
-	bool on = false;
-	for (size_t i = 0; i < drawing->points; i++) {
-		on &= i > 0 && point_at(drawing, i)->run == point_at(drawing, i - 1)->run;
-		if (value(drawing, i) > 0)
-			put_point(drawing, on ? 'L' : 'M', x_of(drawing, i), y_of(drawing, value(drawing, i)));
-		on = value(drawing, i) > 0;
-	}
+	take_values(drawing, value);
+	size_t count = find_stretches(drawing, drawing->values, true, drawing->stretches);
+	for (size_t i = 0; i < count; i++)
+		put_points(drawing, drawing->stretches[i], drawing->values, 'M', false, 0);
 	cairn_buffer_text(drawing->out, "\"/>\n");
 }
 
 static void write_band(const struct drawing *drawing)
 {
 	cairn_buffer_text(drawing->out, "<path class=\"error\" d=\"");
-	for (size_t start = 0, end; start < drawing->points; start = end) {
-		end = run_end(drawing, start);
-		for (size_t i = start; i < end; i++)
-			put_point(drawing, i == start ? 'M' : 'L', x_of(drawing, i), y_of(drawing, high_at(drawing, i)));
-		for (size_t i = end; i-- > start;)
-			put_point(drawing, 'L', x_of(drawing, i), y_of(drawing, low_at(drawing, i)));
+	for (size_t i = 0; i < drawing->points; i++) {
+		struct cairn_interval interval = interval_at(drawing, i);
+		drawing->below[i] = interval.low;
+		drawing->edge[i] = interval.high;
+	}
+	for (size_t i = 0; i < drawing->run_count; i++) {
+		put_points(drawing, drawing->runs[i], drawing->edge, 'M', false, 0);
+		put_points(drawing, drawing->runs[i], drawing->below, 'L', true, 0);
 		cairn_buffer_byte(drawing->out, 'Z');
 	}
 	cairn_buffer_text(drawing->out, "\"/>\n");
@@ -343,7 +366,7 @@ static void write_limit(const struct drawing *drawing)
 	double limit = limit_at(drawing, drawing->points - 1);
 	if (limit <= 0)
 		return;
-	bool above = limit > drawing->most;
+	bool above = limit > drawing->peak;
 	if (!above)
 		write_line(drawing, "limit", limit_at);
 	cairn_buffer_format(drawing->out, "<text class=\"limit-label halo\" x=\"%d\" y=\"%.1f\">limit %s%s</text>\n", width - side - 4,
@@ -351,24 +374,34 @@ static void write_limit(const struct drawing *drawing)
 			    above ? ", above this picture" : "");
 }
 
+/* A line for each column of pixels that has a restart, and a word for each that has room for it. */
 static void write_restarts(const struct drawing *drawing)
 {
-	for (size_t i = 1; i < drawing->points; i++)
-		if (point_at(drawing, i)->run != point_at(drawing, i - 1)->run) {
-			double x = (x_of(drawing, i) + x_of(drawing, i - 1)) / 2;
-			cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/>", x, drawing->top,
-					    drawing->bottom);
-			bool restart = point_at(drawing, i)->process != point_at(drawing, i - 1)->process;
-			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x,
-					    drawing->top + 12, restart ? "restart" : "sampling began");
+	double last = -INFINITY, free_from = -INFINITY;
+	for (size_t i = 1; i < drawing->points; i++) {
+		double x = (x_of(drawing, i) + x_of(drawing, i - 1)) / 2;
+		if (point_at(drawing, i)->run == point_at(drawing, i - 1)->run || x - last < 1)
+			continue;
+		last = x;
+		cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/>", x, drawing->top, drawing->bottom);
+		bool restart = point_at(drawing, i)->process != point_at(drawing, i - 1)->process;
+		const char *label = restart ? "restart" : "sampling began";
+		double half = (double)strlen(label) * letter_width / 2;
+		if (x - half >= free_from) {
+			free_from = x + half;
+			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">%s</text>", x,
+					    drawing->top + 12, label);
 		}
+		cairn_buffer_byte(drawing->out, '\n');
+	}
 }
 
 static void write_dumps(const struct drawing *drawing)
 {
 	cairn_buffer_text(drawing->out, "<path class=\"dumps\" d=\"");
 	for (size_t i = 0; i < drawing->points; i++)
-		cairn_buffer_format(drawing->out, "M%.1f,%.1fv3", x_of(drawing, i), drawing->bottom);
+		if (i == 0 || drawing->columns[i] != drawing->columns[i - 1])
+			cairn_buffer_format(drawing->out, "M%.1f,%.1fv3", x_of(drawing, i), drawing->bottom);
 	cairn_buffer_text(drawing->out, "\"/>\n");
 }
 
@@ -385,7 +418,7 @@ struct key {
 
 static size_t legend_count(const struct drawing *drawing)
 {
-	return drawing->timeline->layer_count + 1 + (largest(drawing, resident_at) > 0);
+	return drawing->timeline->layer_count + 1 + (largest(drawing, resident_at) > 0) + (largest(drawing, kept_at) > 0);
 }
 
 static size_t legend_rows(const struct drawing *drawing)
@@ -404,6 +437,8 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 	if (place == timeline->layer_count)
 		return (struct key){cairn_bytes_of("All live memory, as sampled"), 0, "total", timeline->totals[last].value,
 				    timeline->totals[last].spread};
+	if (place > timeline->layer_count + (largest(drawing, resident_at) > 0))
+		return (struct key){cairn_bytes_of("With free memory that the allocator keeps"), 0, "kept", kept_at(drawing, last), {0}};
 	while (last > 0 && resident_at(drawing, last) <= 0) /* the dump of a process that has ended does not have it */
 		last--;
 	return (struct key){cairn_bytes_of("Resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
@@ -445,7 +480,7 @@ static void write_legend(const struct drawing *drawing)
 static void write_heading(const struct drawing *drawing)
 {
 	const struct cairn_series *series = drawing->timeline->series;
-	const char *process = cairn_base_name(cairn_profile_string(&series->profile, series->profile.process));
+	const char *process = cairn_base_name(cairn_profile_string(&series->profile, series->profile.facts.process));
 	char first[32], last[32];
 	const char *program = *process ? process : "Memory over time";
 	const char *title = drawing->options->title ? drawing->options->title : program;
@@ -464,35 +499,56 @@ static const char style[] =
 	".grid path{stroke:#22252a;opacity:.1}.base,.ticks path,.dumps{stroke:#686d75;fill:none}.dumps{opacity:.5}"
 	".ticks text{text-anchor:middle}.zone,.values text{text-anchor:end}\n"
 	".layers path{stroke:#fff;stroke-width:.8;fill-opacity:.88}.labels text{text-anchor:middle;font-weight:600;fill:#15171a}\n"
-	".total,.resident,.limit,.restart{fill:none;stroke:#22252a;stroke-width:1.6;stroke-linejoin:round}"
-	".resident{stroke-dasharray:2 3;stroke-width:2}\n"
+	".total,.resident,.kept,.limit,.restart{fill:none;stroke:#22252a;stroke-width:1.6;stroke-linejoin:round}"
+	".resident{stroke-dasharray:2 3;stroke-width:2}.kept{stroke-dasharray:6 3}\n"
 	".limit{stroke:#c0322b;stroke-dasharray:9 5}.limit-label{text-anchor:end;fill:#c0322b;font-weight:600}"
 	".restart{stroke:#686d75;stroke-width:1;stroke-dasharray:3 3}\n"
 	".restart-label{text-anchor:middle;fill:#686d75}.error{fill:#22252a;opacity:.22}"
 	".halo,.halo text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\n"
 	"@media(prefers-color-scheme:dark){:root{background:#1c1f23}.sheet{fill:#1c1f23}text{fill:#e7e5e1}"
 	".subtitle,.amount,.axis text,.zone,.restart-label{fill:#9ba0a7}\n"
-	".grid path{stroke:#e7e5e1}.layers path{stroke:#1c1f23}.total,.resident{stroke:#e7e5e1}.error{fill:#e7e5e1}"
+	".grid path{stroke:#e7e5e1}.layers path{stroke:#1c1f23}.total,.resident,.kept{stroke:#e7e5e1}.error{fill:#e7e5e1}"
 	".limit{stroke:#f0827a}.limit-label{fill:#f0827a}\n"
 	".halo,.halo text{stroke:#1c1f23}.labels text{fill:#15171a}}\n</style>\n";
 
 static void write_frame(const struct drawing *drawing)
 {
 	struct cairn_buffer *out = drawing->out;
-	double height = drawing->bottom + axis_height + (drawing->options->inside ? 0 : 14 + (double)(legend_rows(drawing) * legend_row));
-	if (!drawing->options->inside)
-		cairn_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\"", width, height);
-	if (drawing->options->inside) {
-		cairn_buffer_text(out, " id=\"chart\" role=\"img\" aria-label=\"Memory by call path over time\"");
-		cairn_buffer_format(out, " data-width=\"%d\" data-left=\"%d\" data-right=\"%d\" data-axis=\"%g\">\n", width, left,
-				    width - side, axis_height / height);
-		return;
-	}
-	cairn_buffer_format(out, " width=\"%d\" height=\"%.0f\">\n", width, height);
+	double height = drawing->bottom + axis_height + 14 + (double)(legend_rows(drawing) * legend_row);
+	cairn_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\">\n", width, height, width,
+			    height);
 	cairn_buffer_text(out, style);
 	cairn_buffer_text(out, "<rect class=\"sheet\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
 	write_heading(drawing);
+}
+
+static void open_drawing(struct drawing *drawing)
+{
+	double **arrays[] = {&drawing->x, &drawing->below, &drawing->edge, &drawing->values, &drawing->most, &drawing->least};
+	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+		*arrays[i] = cairn_array_zero(drawing->points, sizeof(double));
+	drawing->columns = cairn_array_zero(drawing->points, sizeof *drawing->columns);
+	drawing->kept = cairn_array_zero(drawing->points, sizeof *drawing->kept);
+	drawing->runs = cairn_array_zero(drawing->points, sizeof *drawing->runs);
+	drawing->stretches = cairn_array_zero(drawing->points, sizeof *drawing->stretches);
+	for (size_t i = 0; i < drawing->points; i++) {
+		drawing->x[i] = x_of_time(drawing, cairn_series_hours(drawing->timeline->series, i) * 3600);
+		drawing->columns[i] = (uint32_t)drawing->x[i];
+	}
+	take_values(drawing, total_at);
+	drawing->run_count = find_stretches(drawing, drawing->values, false, drawing->runs);
+}
+
+static void close_drawing(struct drawing *drawing)
+{
+	double *arrays[] = {drawing->x, drawing->below, drawing->edge, drawing->values, drawing->most, drawing->least};
+	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+		free(arrays[i]);
+	free(drawing->columns);
+	free(drawing->kept);
+	free(drawing->runs);
+	free(drawing->stretches);
 }
 
 void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cairn_timeline_svg_options *options, struct cairn_buffer *out)
@@ -503,20 +559,19 @@ void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cair
 		.options = options,
 		.out = out,
 		.points = points,
-		.top = options->inside ? 8 : heading_height,
+		.top = heading_height,
 		.seconds = fmax(cairn_series_hours(timeline->series, points - 1) * 3600, 1e-3),
-		.below = cairn_array_zero(points, sizeof(double)),
-		.edge = cairn_array_zero(points, sizeof(double)),
 	};
+	open_drawing(&drawing);
 	static const double limit_reach = 1.6; /* a limit above this multiple would squeeze everything else */
-	drawing.bottom = drawing.top + (options->inside ? page_plot_height : plot_height);
-	drawing.most = fmax(fmax(largest(&drawing, total_at), largest(&drawing, resident_at)), 1);
+	drawing.bottom = drawing.top + plot_height;
+	drawing.peak = fmax(fmax(largest(&drawing, total_at), largest(&drawing, resident_at)), fmax(largest(&drawing, kept_at), 1));
 	bool has_errors = timeline->view->options.errors && timeline->series->knows_errors;
 	if (has_errors)
-		drawing.most = fmax(drawing.most, largest(&drawing, high_at));
-	if (largest(&drawing, limit_at) <= limit_reach * drawing.most)
-		drawing.most = fmax(drawing.most, largest(&drawing, limit_at));
-	drawing.most *= 1.06;
+		drawing.peak = fmax(drawing.peak, largest(&drawing, high_at));
+	if (largest(&drawing, limit_at) <= limit_reach * drawing.peak)
+		drawing.peak = fmax(drawing.peak, largest(&drawing, limit_at));
+	drawing.peak *= 1.06;
 	write_frame(&drawing);
 	write_layers(&drawing);
 	write_value_axis(&drawing);
@@ -524,13 +579,12 @@ void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cair
 		write_band(&drawing);
 	write_line(&drawing, "total", total_at);
 	write_line(&drawing, "resident", resident_at);
+	write_line(&drawing, "kept", kept_at);
 	write_restarts(&drawing);
 	write_limit(&drawing);
 	write_dumps(&drawing);
 	write_time_axis(&drawing);
-	if (!options->inside)
-		write_legend(&drawing);
+	write_legend(&drawing);
 	cairn_buffer_text(out, "</svg>\n");
-	free(drawing.below);
-	free(drawing.edge);
+	close_drawing(&drawing);
 }

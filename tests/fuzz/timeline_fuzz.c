@@ -27,10 +27,10 @@ static void add_dumps(struct cairn_series *series, struct cairn_bytes rest)
 		unsigned char first = (unsigned char)text.data[0];
 		cairn_profile_init(&profile);
 		if (cairn_profile_read(&profile, cairn_bytes_skip(text, 1), "fuzz", NULL, &error)) {
-			profile.time_ns = (int64_t)1790000000000000000 + (int64_t)(first >> 2) * 100000000000;
-			profile.process_id = first & 3;
-			profile.resident_bytes = first * 1e6;
-			profile.limit_bytes = first & 1 ? 1e9 : 0;
+			profile.facts.time_ns = (int64_t)1790000000000000000 + (int64_t)(first >> 2) * 100000000000;
+			profile.facts.process_id = first & 3;
+			profile.facts.resident_bytes = first * 1e6;
+			profile.facts.limit_bytes = first & 1 ? 1e9 : 0;
 			(void)cairn_series_add(series, &profile, "fuzz", &error);
 		}
 		cairn_profile_free(&profile);

@@ -25,9 +25,9 @@ static void make(struct film *film, const char *const *texts, const char *proces
 		struct cairn_profile profile;
 		cairn_profile_init(&profile);
 		cairn_profile_read(&profile, cairn_bytes_of(texts[i]), "dump", NULL, &error);
-		profile.time_ns = (int64_t)(i + 1) * 60000000000;
-		profile.process_id = (uint64_t)processes[i];
-		profile.resident_bytes = i ? 1000 + 10 * (double)i : 0;
+		profile.facts.time_ns = (int64_t)(i + 1) * 60000000000;
+		profile.facts.process_id = (uint64_t)processes[i];
+		profile.facts.resident_bytes = i ? 1000 + 10 * (double)i : 0;
 		cairn_series_add(&film->series, &profile, "dump", &error);
 		cairn_profile_free(&profile);
 	}
@@ -91,7 +91,7 @@ static void test_picture(void)
 	struct film film;
 	make(&film, DUMPS("m;a 10\n", "m;a 20\n", "m;a 5\n", "m;a 9\n"), "1122", 8);
 	is_int(count(film.out.data, "restart</text>"), 1, "a restart is marked");
-	const char *path = strstr(film.out.data, "data-layer=\"0\"");
+	const char *path = strstr(strstr(film.out.data, "class=\"layers\""), "<path");
 	char area[4096];
 	snprintf(area, sizeof area, "%.*s", (int)(strchr(path, '>') - path), path);
 	is_int(count(area, "M"), 2, "each run is an area of its own");
@@ -107,9 +107,48 @@ static void test_picture(void)
 	release(&film);
 }
 
+/* The size of the picture of so many dumps: a saw with one high tooth, and a restart before the last hundred dumps. */
+static size_t draw_many(struct film *film, size_t dumps)
+{
+	char **texts = calloc(dumps + 1, sizeof *texts), *processes = malloc(dumps);
+	for (size_t i = 0; i < dumps; i++) {
+		char text[64];
+		snprintf(text, sizeof text, "m;a %zu\nm;b 5\n", i == dumps / 3 ? 900 : 100 + i % 7);
+		texts[i] = strdup(text);
+		processes[i] = i + 100 < dumps ? '1' : '2';
+	}
+	make(film, (const char *const *)texts, processes, 8);
+	for (size_t i = 0; i < dumps; i++)
+		free(texts[i]);
+	free(texts);
+	free(processes);
+	return film->out.length;
+}
+
+static void test_many(void)
+{
+	struct film film;
+	size_t few = draw_many(&film, 6000);
+	release(&film);
+	size_t many = draw_many(&film, 24000);
+	ok(many < few + few / 20, "the picture has a size, however many dumps there are");
+	ok(many < 300000, "and it is small");
+	is_int(count(film.out.data, "restart</text>"), 1, "it shows the restart");
+	is_int(count(film.out.data, "24000 dumps, 105 at the start, 108 at the end"), 1, "and counts all dumps");
+	/* The highest value is at 1 / 1.06 of the height; only the one dump has it. */
+	const char *total = strstr(film.out.data, "class=\"total\"");
+	static char line[1 << 17];
+	char top[16];
+	snprintf(line, sizeof line, "%.*s", (int)(strchr(total, '>') - total), total);
+	snprintf(top, sizeof top, ",%.1fL", 64 + 340 * (1 - 1 / 1.06));
+	is_int(count(line, top), 1, "and the peak of a single dump");
+	release(&film);
+}
+
 int main(void)
 {
 	test_layers();
 	test_picture();
+	test_many();
 	return tap_done();
 }
