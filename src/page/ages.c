@@ -12,13 +12,13 @@ static void write_bars(const struct cairn_profile *profile, double all, struct c
 	enum { height = 20 };
 	double most = 0;
 	for (unsigned i = 0; i < CAIRN_AGES; i++)
-		most = fmax(most, profile->age_bytes[i]);
+		most = fmax(most, profile->facts.age_bytes[i]);
 	cairn_buffer_text(out,
 			  "<table>\n<caption>Live memory by age</caption>\n<thead><tr><th scope=\"col\">Age</th><th scope=\"col\">Live</th>"
 			  "<th scope=\"col\">Share</th><td></td></tr></thead>\n<tbody>\n");
 	for (unsigned i = 0; i < CAIRN_AGES; i++) {
 		char size[24];
-		double bytes = profile->age_bytes[i];
+		double bytes = profile->facts.age_bytes[i];
 		cairn_buffer_format(out,
 				    "<tr><th scope=\"row\">%s</th><td>%s</td><td>%.1f %%</td><td>"
 				    "<svg width=\"200\" height=\"%d\" aria-hidden=\"true\">"
@@ -40,16 +40,16 @@ void cairn_page_ages_write(const struct cairn_profile *profile, struct cairn_buf
 {
 	double all = 0;
 	for (unsigned i = 0; i < CAIRN_AGES; i++)
-		all += profile->age_bytes[i];
-	if (!profile->has_ages || profile->base || !cairn_profile_is_live(profile) || !(all > 0))
+		all += profile->facts.age_bytes[i];
+	if (!profile->facts.has_ages || profile->base || !cairn_profile_is_live(profile) || !(all > 0))
 		return;
 	cairn_buffer_text(out, "<details id=\"by-age\"><summary>Ages, peak and slack</summary>\n<div>\n");
 	write_bars(profile, all, out);
 	cairn_buffer_text(out, "<dl>\n");
 	write_sum(out, "Live now", all);
-	write_sum(out, "At the highest point", profile->peak_bytes);
-	write_sum(out, "Slack: what live objects can hold beyond what was requested", profile->slack_bytes);
-	write_sum(out, "Allocated and freed since sampling began", profile->freed_bytes);
-	write_sum(out, "Mapped by the service itself", profile->mapped_bytes + profile->break_bytes);
+	write_sum(out, "At the highest point", profile->facts.peak_bytes);
+	write_sum(out, "Slack: what live objects can hold beyond what was requested", profile->facts.slack_bytes);
+	write_sum(out, "Allocated and freed since sampling began", profile->facts.freed_bytes);
+	write_sum(out, "Mapped by the service itself", profile->facts.mapped_bytes + profile->facts.break_bytes);
 	cairn_buffer_text(out, "</dl>\n</div>\n</details>\n");
 }

@@ -51,20 +51,19 @@ struct column {
 	double sum, written;
 };
 
+/* WHOLE, as far as the page, whose numbers are doubles, can tell it from its neighbours. */
 static void put_whole(struct column *column, double whole)
 {
+	static const double most = 0x1p52;
+	whole = fmax(column->is_signed ? -most : 0, fmin(most, whole));
 	column->written += whole;
 	cairn_buffer_uleb(column->out, column->is_signed ? (uint64_t)(whole < 0 ? -2 * whole - 1 : 2 * whole) : (uint64_t)whole);
 }
 
 static void put_rounded(struct column *column, double value)
 {
-	static const double most = 0x1p52;
 	column->sum += value;
-	double whole = fmax(-most, fmin(most, round(column->sum - column->written)));
-	if (value == 0 || (whole < 0 && !column->is_signed))
-		whole = 0;
-	put_whole(column, whole);
+	put_whole(column, value == 0 ? 0 : round(column->sum - column->written));
 }
 
 /* The value of the view's SAMPLE in COLUMN, now or in the base. */
@@ -116,17 +115,16 @@ static void add_column(struct making *making, uint32_t value)
 
 static void choose_columns(struct making *making, bool is_film)
 {
-	static const char *const names[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects",
-					    "peak_space", "peak_objects", "slack_space", "fragmentation_space",
-					    "mapped_space", "mapped_objects"};
-	static_assert(sizeof names / sizeof *names == CAIRN_PAGE_COLUMNS, "each has its place");
 	const struct cairn_view *view = making->view;
 	add_column(making, view->value);
 	if (is_film)
 		return;
 	add_column(making, view->partner);
-	for (size_t i = 0; view->profile->kind == CAIRN_PROFILE_HEAP && i < sizeof names / sizeof *names; i++)
-		add_column(making, cairn_profile_find_value(view->profile, names[i]));
+	for (size_t i = 0; view->profile->kind == CAIRN_PROFILE_HEAP && i <= CAIRN_SHOWN_COUNT; i++) {
+		add_column(making, cairn_profile_find_value(view->profile, cairn_shown_views[i].space));
+		if (cairn_shown_views[i].objects)
+			add_column(making, cairn_profile_find_value(view->profile, cairn_shown_views[i].objects));
+	}
 }
 
 /* The weight of a stack is its largest share of any column, so that memory which was allocated and freed again is kept, too. */
@@ -469,28 +467,26 @@ struct items {
 
 struct splitting {
 	struct cairn_map threads; /* by label set of the profile: the thread */
+	struct cairn_map known;   /* the thread by the numbers of its name and of its ID in `texts` */
+	struct cairn_strings texts;
 	struct cairn_map groups;
 	uint32_t *of_group; /* thread, size class and age class plus one, three for each */
 	size_t group_count, group_capacity;
 };
 
-static bool same_thread(const struct cairn_page_thread *a, const struct cairn_page_thread *b)
+static uint32_t find_thread(struct splitting *splitting, struct cairn_page_data *data, const struct cairn_page_thread *thread)
 {
-	return cairn_bytes_equal(a->name, b->name) && cairn_bytes_equal(a->id, b->id);
-}
-
-static uint32_t find_thread(struct cairn_page_data *data, const struct cairn_page_thread *thread)
-{
-	for (size_t t = 0; t < data->thread_count; t++)
-		if (same_thread(&data->threads[t], thread))
-			return (uint32_t)t;
+	uint64_t name = cairn_strings_add(&splitting->texts, thread->name);
+	uint32_t *known = cairn_map_at(&splitting->known, name << 32 | cairn_strings_add(&splitting->texts, thread->id));
+	if (*known != CAIRN_NONE)
+		return *known;
 	/* With this many threads, nobody would look at a single one. */
 	if (data->thread_count == thread_most)
-		return thread_most - 1;
+		return *known = thread_most - 1;
 	cairn_array_room(data->threads, data->thread_count, data->thread_capacity);
 	const struct cairn_page_thread others = {cairn_bytes_of("other threads"), {"", 0}};
 	data->threads[data->thread_count] = data->thread_count == thread_most - 1 ? others : *thread;
-	return (uint32_t)data->thread_count++;
+	return *known = (uint32_t)data->thread_count++;
 }
 
 /* The size class of objects of up to 2^n bytes is n + 1; 0 if the size is unknown. */
@@ -526,7 +522,7 @@ static uint32_t find_group(struct splitting *splitting, const struct making *mak
 	}
 	uint32_t *known = cairn_map_at(&splitting->threads, view->profile->samples[view->samples[sample]].labels);
 	if (*known == CAIRN_NONE)
-		*known = find_thread(making->data, &thread);
+		*known = find_thread(splitting, making->data, &thread);
 	uint32_t number = *known, *group = cairn_map_at(&splitting->groups, (uint64_t)number << 16 | size << 8 | age);
 	if (*group == CAIRN_NONE) {
 		*group = (uint32_t)splitting->group_count / group_columns;
@@ -591,6 +587,8 @@ static void put_split(struct making *making)
 	free(items.items);
 	free(splitting.of_group);
 	cairn_map_free(&splitting.threads);
+	cairn_map_free(&splitting.known);
+	cairn_strings_free(&splitting.texts);
 	cairn_map_free(&splitting.groups);
 }
 
@@ -603,7 +601,7 @@ static double film_step(const struct cairn_view *view, size_t numbers)
 	static const double steps = 32;
 	static const size_t exact_most = 1000000;
 	bool is_estimate = cairn_view_in_bytes(view) && view->profile->unsampling == CAIRN_UNSAMPLE_POISSON;
-	return is_estimate && numbers > exact_most ? fmax(1, floor(view->profile->period / steps)) : 1;
+	return is_estimate && numbers > exact_most ? fmin(0x1p52, fmax(1, floor(view->profile->period / steps))) : 1;
 }
 
 /* The view's samples in the order of the nodes they end at: those of node n begin at FIRST[n]. */

@@ -39,7 +39,7 @@ struct cairn_page_thread {
 	struct cairn_bytes id;
 };
 
-enum { CAIRN_PAGE_COLUMNS = 10 };
+enum { CAIRN_PAGE_COLUMNS = 2 * (CAIRN_SHOWN_COUNT + 1) }; /* the bytes and objects of each view (dump/shown.h) */
 
 struct cairn_page_data {
 	struct cairn_buffer tree;

@@ -50,6 +50,32 @@ static void write_columns(const struct page *page, struct cairn_json *json)
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "type", cairn_strings_bytes(&profile->strings, type->type));
 		cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, type->unit));
+		cairn_json_text(json, "title", cairn_bytes_of(cairn_head_value_title(profile, page->data.columns[c])));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
+static bool has_column(const struct page *page, const char *type)
+{
+	bool found = false;
+	for (size_t c = 0; type && c < page->data.column_count; c++)
+		found |= cairn_profile_find_value(page->view->profile, type) == page->data.columns[c];
+	return found;
+}
+
+/* The buttons that choose between the columns. */
+static void write_kinds(const struct page *page, struct cairn_json *json)
+{
+	cairn_json_open(json, "kinds", '[');
+	for (size_t i = 0; i < sizeof cairn_shown_views / sizeof *cairn_shown_views; i++) {
+		const struct cairn_shown_view *view = &cairn_shown_views[i];
+		if (!has_column(page, view->space) && !has_column(page, view->objects))
+			continue;
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "kind", (struct cairn_bytes){view->space, strcspn(view->space, "_")});
+		cairn_json_text(json, "label", cairn_bytes_of(view->label));
+		cairn_json_text(json, "hint", cairn_bytes_of(view->hint));
 		cairn_json_close(json, '}');
 	}
 	cairn_json_close(json, ']');
@@ -92,21 +118,15 @@ static void write_series(const struct cairn_page_series *series, struct cairn_js
 	cairn_json_open(json, "series", '{');
 	cairn_json_text(json, "summary", cairn_bytes_of(series->summary));
 	cairn_json_number(json, "observed", series->observed_seconds);
-	cairn_json_open(json, "seconds", '[');
-	for (size_t i = 0; i < series->count; i++)
-		cairn_json_number(json, NULL, series->seconds[i]);
-	cairn_json_close(json, ']');
-	cairn_json_open(json, "totals", '[');
-	for (size_t i = 0; i < series->count; i++)
-		cairn_json_number(json, NULL, trunc(series->totals[i]));
-	cairn_json_close(json, ']');
+	cairn_json_number(json, "seconds", series->seconds);
+	cairn_json_integer(json, "dumps", (int64_t)series->count);
 	cairn_json_open(json, "growth", '[');
 	for (size_t i = 0; i < series->growth_count; i++) {
 		const struct cairn_page_growth *growth = &series->growth[i];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", growth->name);
 		cairn_json_text(json, "caller", growth->caller);
-		cairn_json_number(json, "perHour", growth->per_hour);
+		cairn_json_number(json, "per_hour", growth->per_hour);
 		cairn_json_number(json, "share", growth->share);
 		cairn_json_text(json, "words", cairn_bytes_of(growth->words));
 		cairn_json_text(json, "sure", cairn_bytes_of(growth->sure));
@@ -127,10 +147,13 @@ static void write_film(const char *name, const struct cairn_page_film *film, str
 		{"totals", offsetof(struct cairn_page_point, total)},
 		{"resident", offsetof(struct cairn_page_point, resident)},
 		{"limit", offsetof(struct cairn_page_point, limit)},
+		{"low", offsetof(struct cairn_page_point, low)},
+		{"high", offsetof(struct cairn_page_point, high)},
 	};
+	const size_t count = sizeof columns / sizeof *columns - (film->has_errors ? 0 : 2);
 	cairn_json_open(json, name, '{');
 	cairn_json_number(json, "start", (double)film->start_ns / 1e6);
-	for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+	for (size_t c = 0; c < count; c++) {
 		cairn_json_open(json, columns[c].name, '[');
 		for (size_t i = 0; i < film->point_count; i++) {
 			double value = *(const double *)(const void *)((const char *)&film->points[i] + columns[c].offset);
@@ -144,11 +167,17 @@ static void write_film(const char *name, const struct cairn_page_film *film, str
 	for (size_t i = 0; i < film->point_count; i++)
 		cairn_json_integer(json, NULL, film->points[i].run);
 	cairn_json_close(json, ']');
+	cairn_json_open(json, "stretches", '[');
+	for (size_t i = 0; i < film->point_count; i++)
+		cairn_json_integer(json, NULL, film->points[i].stretch);
+	cairn_json_close(json, ']');
+	cairn_json_text(json, "limit_of", cairn_bytes_of(film->limit_of));
 	cairn_json_open(json, "layers", '[');
 	for (size_t l = 0; l < film->layer_count; l++) {
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", film->layers[l].name);
 		cairn_json_text(json, "leaf", film->layers[l].leaf);
+		cairn_json_text(json, "verdict", cairn_bytes_of(film->layers[l].verdict));
 		cairn_json_open(json, "values", '[');
 		for (size_t i = 0; i < film->point_count; i++)
 			cairn_json_number(json, NULL, trunc(film->layers[l].values[i]));
@@ -166,9 +195,10 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	cairn_json_text(json, "version", cairn_bytes_of(CAIRN_VERSION));
 	cairn_json_text(json, "title", cairn_bytes_of(page->options->title ? page->options->title : ""));
 	cairn_head_json(page->view, json);
-	cairn_json_bool(json, "mixedPeriods", profile->mixed_periods);
-	cairn_json_number(json, "time", trunc((double)profile->time_ns / 1e6));
+	cairn_json_bool(json, "mixed_periods", profile->mixed_periods);
+	cairn_json_number(json, "time", trunc((double)profile->facts.time_ns / 1e6));
 	write_columns(page, json);
+	write_kinds(page, json);
 	cairn_json_bool(json, "change", page->data.is_change);
 	cairn_json_bool(json, "base", profile->base != NULL);
 	cairn_json_bool(json, "errors", page->data.has_errors);
@@ -179,9 +209,7 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	for (unsigned age = 0; age < CAIRN_AGES; age++)
 		cairn_json_text(json, NULL, cairn_bytes_of(cairn_age_name(age)));
 	cairn_json_close(json, ']');
-	if (!cairn_profile_is_live(profile))
-		cairn_json_text(json, "called", cairn_bytes_of(cairn_head_title(page->view)));
-	cairn_json_bool(json, "aged", profile->has_ages && !profile->at_peak && !profile->as_mapped);
+	cairn_json_bool(json, "aged", profile->facts.has_ages && !cairn_shown_views[profile->shown].by_path);
 	if (page->options->churn.length)
 		cairn_json_raw(json, "churn", page->options->churn);
 	if (page->options->bill.length)
@@ -197,6 +225,7 @@ static void write_members(const struct page *page, struct cairn_json *json)
 		write_film("film", page->options->film, json);
 	if (page->options->course)
 		write_film("course", page->options->course, json);
+	cairn_page_history_write(profile, json);
 	if (page->options->state)
 		cairn_json_text(json, "state", cairn_bytes_of(page->options->state));
 	cairn_json_close(json, '}');
@@ -219,7 +248,7 @@ static void write_facts(const struct page *page, struct cairn_buffer *out)
 static void write_title(const struct page *page, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = page->view->profile;
-	const char *process = cairn_base_name(cairn_profile_string(profile, profile->process));
+	const char *process = cairn_base_name(cairn_profile_string(profile, profile->facts.process));
 	char number[32];
 	const char *title = page->options->title ? page->options->title : process;
 	if (*title) {
@@ -232,13 +261,6 @@ static void write_title(const struct page *page, struct cairn_buffer *out)
 		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->point_count);
 	else
 		cairn_buffer_format(out, ", %s", cairn_head_number(page->view, &(struct cairn_shape){0}, page->view->shown, number));
-}
-
-static void write_chart(const struct page *page, struct cairn_buffer *out)
-{
-	const struct cairn_page_film *film = page->options->film ? page->options->film : page->options->course;
-	if (film)
-		cairn_buffer_append(out, film->chart.data, film->chart.length);
 }
 
 /* Writes what replaces the marker at the start of TEXT, an @ and a name, and returns the marker's length; 0 if there is no marker. */
@@ -257,10 +279,6 @@ static size_t fill_marker(const struct page *page, struct cairn_bytes text)
 		write_block(cairn_buffer_bytes(&page->data.film), out);
 	else if (cairn_bytes_start_with(text, "@AGES@"))
 		cairn_page_ages_write(page->view->profile, out);
-	else if (cairn_bytes_start_with(text, "@HISTORY@"))
-		cairn_page_history_write(page->view->profile, out);
-	else if (cairn_bytes_start_with(text, "@CHART@"))
-		write_chart(page, out);
 	else
 		return 0;
 	const char *end = memchr(text.data + 1, '@', text.length - 1);

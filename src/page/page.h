@@ -14,8 +14,8 @@ struct cairn_page_growth {
 	struct cairn_bytes caller; /* empty for none */
 	double per_hour;
 	double share;      /* of the total growth */
-	const char *words; /* the verdict as `cairn leaks` prints it: "growing for 3.5 hours" */
-	const char *sure;  /* its confidence: "97 % sure" */
+	const char *words; /* the verdict as `cairn leaks` prints it: "growing at this rate for 3.5 hours" */
+	const char *sure;  /* its confidence: "99.6 %" */
 	double now;
 };
 
@@ -23,9 +23,8 @@ struct cairn_page_growth {
 struct cairn_page_series {
 	const char *summary;     /* the verdict on the service as a sentence, as `cairn leaks` prints it */
 	double observed_seconds; /* how long ages were recorded, if the verdict is based on them; otherwise 0 */
-	const double *seconds; /* the time of each dump since the first */
-	const double *totals;
-	size_t count;
+	double seconds;          /* from the first dump to the last */
+	size_t count;            /* of dumps */
 	const struct cairn_page_growth *growth; /* the fastest first */
 	size_t growth_count;
 };
@@ -34,14 +33,17 @@ struct cairn_page_series {
 struct cairn_page_point {
 	double seconds; /* since the first */
 	double total;
+	double low, high;       /* the interval of the total, if the film has errors */
 	double resident, limit; /* resident memory of the process and its limit; 0 if unknown */
 	uint32_t run;           /* the run of the service that it belongs to */
+	uint32_t stretch;       /* the same until the process or sampling begins anew */
 };
 
 /* One call path of the chart, or all others together. Names are borrowed. */
 struct cairn_page_layer {
 	struct cairn_bytes name;
 	struct cairn_bytes leaf; /* the function that holds it; empty for all others */
+	const char *verdict;     /* as in `cairn leaks --json` */
 	const double *values;    /* at each point */
 };
 
@@ -52,7 +54,8 @@ struct cairn_page_film {
 	size_t point_count;
 	const struct cairn_page_layer *layers; /* from the bottom */
 	size_t layer_count;
-	struct cairn_bytes chart; /* the chart of all that as an <svg> element */
+	const char *limit_of; /* whose limit it is: "cgroup", "machine", "machines", or "" if there is none */
+	bool has_errors;
 	struct cairn_page_cells_source cells;
 	size_t from, to; /* for a course: the points that the page compares; equal if it shows one */
 };

@@ -8,16 +8,17 @@
 
 enum { growth_most = 3 };
 
-static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, const struct cairn_view *view, size_t count,
-					     struct cairn_arena *arena)
+static struct cairn_page_growth *list_growth(const struct cairn_judgement *judgement, size_t count, struct cairn_arena *arena)
 {
+	const struct cairn_leaks *leaks = judgement->leaks;
+	const struct cairn_view *view = judgement->view;
 	struct cairn_page_growth *growth = cairn_arena_zero(arena, count + 1, sizeof *growth);
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_leak *leak = &leaks->rows[i];
 		struct cairn_buffer words = cairn_buffer(SIZE_MAX);
 		char sure[32];
 		cairn_words_trend(&leak->trend, leaks->hours, view, &(struct cairn_shape){0}, &words);
-		cairn_words_sure(leak->trend.confidence, sure, sizeof sure);
+		cairn_words_confidence(leak->trend.confidence, sure, sizeof sure);
 		growth[i] = (struct cairn_page_growth){
 			.name = cairn_leak_title(leaks, view, leak),
 			.caller = cairn_leak_name(leaks, view, leak, 1),
@@ -32,25 +33,19 @@ static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, co
 	return growth;
 }
 
-void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
-			 const struct cairn_view *view, struct cairn_arena *arena)
+void cairn_page_describe(struct cairn_page_series *page, const struct cairn_judgement *judgement, struct cairn_arena *arena)
 {
-	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds);
-	double *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
-	for (size_t i = 0; i < series->point_count; i++) {
-		seconds[i] = (double)(series->points[i].origin.time_ns - series->points[0].origin.time_ns) / 1e9;
-		totals[i] = series->points[i].total;
-	}
-	size_t growing = leaks->growing < growth_most ? leaks->growing : growth_most;
+	const struct cairn_series *series = judgement->series;
+	/* Without an alarm the sentence says all. */
+	size_t growing = judgement->growing < growth_most ? judgement->growing : growth_most;
 	struct cairn_buffer summary = cairn_buffer(SIZE_MAX);
-	cairn_words_leaks(leaks, view, &(struct cairn_shape){0}, &summary);
+	cairn_words_judgement(judgement, &(struct cairn_shape){0}, &summary);
 	*page = (struct cairn_page_series){
 		.summary = cairn_arena_text(arena, cairn_buffer_bytes(&summary)),
-		.observed_seconds = 3600 * leaks->observed_hours,
-		.seconds = seconds,
-		.totals = totals,
+		.observed_seconds = 3600 * judgement->leaks->observed_hours,
+		.seconds = 3600 * cairn_series_hours(series, series->point_count - 1),
 		.count = series->point_count,
-		.growth = list_growth(leaks, view, growing, arena),
+		.growth = list_growth(judgement, growing, arena),
 		.growth_count = growing,
 	};
 	cairn_buffer_free(&summary);
@@ -71,21 +66,25 @@ static size_t default_nodes(const struct cairn_view *view, size_t points)
 	return view->sample_count <= number_most / points ? CAIRN_PAGE_NODES : number_most / points;
 }
 
-void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_buffer *chart,
-			  struct cairn_arena *arena)
+void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_arena *arena)
 {
 	const struct cairn_series *series = timeline->series;
 	size_t points = series->point_count, layers = timeline->layer_count;
 	struct cairn_page_point *page_points = cairn_arena_zero(arena, points, sizeof *page_points);
 	struct cairn_page_layer *page_layers = cairn_arena_zero(arena, layers, sizeof *page_layers);
-	for (size_t i = 0; i < points; i++)
+	for (size_t i = 0; i < points; i++) {
+		struct cairn_interval interval = cairn_spread_interval(timeline->totals[i].value, timeline->totals[i].spread);
 		page_points[i] = (struct cairn_page_point){
 			.seconds = cairn_series_hours(series, i) * 3600,
 			.total = timeline->totals[i].value,
+			.low = interval.low,
+			.high = interval.high,
 			.resident = series->points[i].resident,
 			.limit = cairn_timeline_limit(timeline, i, limit),
 			.run = series->points[i].process,
+			.stretch = series->points[i].run,
 		};
+	}
 	for (size_t l = 0; l < layers; l++) {
 		double *values = cairn_arena_zero(arena, points, sizeof *values);
 		for (size_t i = 0; i < points; i++)
@@ -95,17 +94,18 @@ void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timel
 			.leaf = timeline->layers[l].path == CAIRN_NONE
 					? (struct cairn_bytes){"", 0}
 					: cairn_series_paths_name(&timeline->paths, timeline->view, timeline->layers[l].path, 0),
+			.verdict = cairn_verdict_name(timeline->layers[l].trend.verdict),
 			.values = values,
 		};
 	}
-	cairn_timeline_svg(timeline, &(struct cairn_timeline_svg_options){.limit = limit, .inside = true}, chart);
 	*film = (struct cairn_page_film){
 		.start_ns = series->points[0].origin.time_ns,
 		.points = page_points,
 		.point_count = points,
 		.layers = page_layers,
 		.layer_count = layers,
-		.chart = cairn_buffer_bytes(chart),
+		.limit_of = page_points[points - 1].limit <= 0 ? "" : limit > 0 || series->points[points - 1].limit_of_group ? "cgroup" : "machine",
+		.has_errors = timeline->view->options.errors && series->knows_errors,
 	};
 }
 
@@ -115,12 +115,10 @@ void cairn_page_write_timeline(struct cairn_view *view, const struct cairn_timel
 	assert(timeline->view == view && timeline->series->point_count > 0);
 	const struct cairn_series *series = timeline->series;
 	struct cairn_arena arena = {0};
-	struct cairn_buffer chart = cairn_buffer(SIZE_MAX);
 	struct cairn_page_film film;
-	cairn_page_film_make(&film, timeline, options->limit, &chart, &arena);
+	cairn_page_film_make(&film, timeline, options->limit, &arena);
 	film.cells = (struct cairn_page_cells_source){add_cells, series, series->point_count};
 	size_t node_most = options->node_most ? options->node_most : default_nodes(view, series->point_count);
 	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = node_most, .film = &film}, out);
-	cairn_buffer_free(&chart);
 	cairn_arena_free(&arena);
 }

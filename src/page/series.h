@@ -4,18 +4,16 @@
 #define CAIRN_PAGE_SERIES_H
 
 #include "page/page.h"
-#include "series/leaks.h"
+#include "series/judge.h"
 #include "series/timeline.h"
 
-/* Fills PAGE with the times and totals of the dumps of SERIES and the call paths that grow fastest. Its arrays are in ARENA; names are
- * borrowed from VIEW, which belongs to the series. */
-void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
-			 const struct cairn_view *view, struct cairn_arena *arena);
+/* Fills PAGE with the verdict and the call paths that grow fastest. Its arrays are in ARENA; names are borrowed from the views of
+ * JUDGEMENT. */
+void cairn_page_describe(struct cairn_page_series *page, const struct cairn_judgement *judgement, struct cairn_arena *arena);
 
-/* Makes a FILM of TIMELINE, without cells. LIMIT is the memory limit if the dumps do not have it. Appends its chart to CHART. CHART, ARENA
- * and TIMELINE must outlive the film. */
-void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_buffer *chart,
-			  struct cairn_arena *arena);
+/* Makes a FILM of TIMELINE, without cells. LIMIT is the memory limit if the dumps do not have it. ARENA and TIMELINE must
+ * outlive the film. */
+void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_arena *arena);
 
 struct cairn_page_timeline_options {
 	const char *title; /* NULL for the name of the process */

@@ -25,10 +25,9 @@ int main(void)
 					   .per_hour = 5,
 					   .share = 1,
 					   .words = "growing",
-					   .sure = "97 % sure"};
+					   .sure = "97 %"};
 	struct cairn_page_series series = {.summary = "</script> grows",
-					   .seconds = (const double[]){0, 1},
-					   .totals = (const double[]){1, 2},
+					   .seconds = 1,
 					   .count = 2,
 					   .growth = &growth,
 					   .growth_count = 1};

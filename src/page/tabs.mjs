@@ -1,15 +1,17 @@
 // @ts-check
-/* tabs.js - the tables that both pages have besides that of functions: the bill and churn.
+/* tabs.mjs - the tables that both pages have besides that of functions: the bill and churn.
  *
  * Text that comes from a service is only ever inserted as text, never as markup.
  * SPDX-License-Identifier: Apache-2.0 */
+import {make} from "./dom.mjs";
+import {humanBytes, humanCount, humanDuration, percent} from "./units.mjs";
 
 /** @typedef {{text: string, className?: string, title?: string, node?: Element}} PlainCell */
 
 /**
  * A table of rows that can be clicked. @param {string[]} head @param {{cells: PlainCell[], pick?: () => void}[]} rows @param {string} label
  */
-function plainTable(head, rows, label) {
+export function plainTable(head, rows, label) {
 	const wide = make("div", "wide"), table = make("table", "plain"), first = make("thead"), body = make("tbody"), line = make("tr");
 	table.setAttribute("aria-label", label);
 	head.forEach((title, i) => {
@@ -44,14 +46,16 @@ function plainTable(head, rows, label) {
 	return wide;
 }
 
-/** Shows the resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
-function showBill(panel, bill) {
+/** Shows the resident memory, line by line. LIMITOF is cgroup, machine, or unknown. @param {HTMLElement} panel @param {any} bill @param {string} [limitOf] */
+export function showBill(panel, bill, limitOf) {
 	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes);
-	const {not_resident: beside} = bill, limit = bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : "";
+	const {not_resident: beside} = bill, limit = bill.limit
+		? limitOf === "machine" ? ` of ${humanBytes(bill.limit)} in the machine` : `, of a ${humanBytes(bill.limit)} limit` : "";
 	const notes = /** @type {string[]} */ (bill.notes);
 	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "handed out but never touched"],
 		[beside.swap, "swapped out"]].filter(([bytes]) => bytes > 0).map(([bytes, text]) => `${humanBytes(Number(bytes))} ${text}`);
-	panel.replaceChildren(make("p", "caption", `${humanBytes(bill.total)} resident${limit}`),
+	panel.replaceChildren(...(bill.sentence ? [make("p", "panel-sentence", bill.sentence)] : []),
+		make("p", "caption", `${humanBytes(bill.total)} resident${limit}`),
 		plainTable(["Size", "Share", "", "What it is"], lines.map((line) => {
 			const track = make("span", "track"), bar = make("span", line.allocator ? "bar allocator" : "bar");
 			bar.style.width = (100 * line.share).toFixed(1) + "%";
@@ -62,19 +66,27 @@ function showBill(panel, bill) {
 		...notes.map((text) => make("p", "caption", text)));
 }
 
+/** How a number of each kind is shown (base/table.h). @type {Record<string, (value: number) => string>} */
+const kinds = {bytes: (value) => humanBytes(value), rate: (value) => humanBytes(value) + "/s", count: (value) => humanCount(value),
+	number: (value) => humanCount(value), seconds: (value) => humanDuration(value * 1e9), share: (value) => percent(value, 1)};
+
+/**
+ * A table whose columns come with its rows. @param {{columns: {key: string, title: string, kind: string}[], rows: any[]}} answer
+ * @param {string} label @param {(row: any) => void} pick
+ */
+export function listedTable({columns, rows}, label, pick) {
+	return plainTable(columns.map(({title}) => title), rows.map((row) => ({
+		cells: columns.map(({key, kind}) => ({text: kinds[kind] ? row[key] === null ? "–" : kinds[kind](row[key]) : String(row[key]),
+			title: key === "name" && row.stack ? row.stack.join("\n") : undefined})),
+		pick: () => pick(row),
+	})), label);
+}
+
 /**
  * Shows what is freed again: how much, how soon, and by whom.
  * @param {HTMLElement} panel @param {any} churn @param {(name: string) => void} pick
  */
-function showChurn(panel, churn, pick) {
-	const rows = /** @type {any[]} */ (churn.rows), rate = churn.seconds !== null;
+export function showChurn(panel, churn, pick) {
 	panel.replaceChildren(make("p", "caption", "What is allocated and freed again, by call path."),
-		plainTable([rate ? "Bytes/s" : "Bytes", rate ? "Objects/s" : "Objects", "Median life", "Within 1 ms", "Other thread",
-			"Call path"], rows.map((row) => ({
-			cells: [{text: humanBytes(rate ? row.bytes_per_second : row.bytes)},
-				{text: humanCount(rate ? row.objects_per_second : row.objects)},
-				{text: humanDuration(row.median_seconds * 1e9)}, {text: percent(row.within_1ms, 1)}, {text: percent(row.other_thread, 1)},
-				{text: row.name, title: row.stack.join("\n")}],
-			pick: () => pick(row.name),
-		})), "Churn"));
+		listedTable(churn, "Churn", (row) => pick(row.name)));
 }

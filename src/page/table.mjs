@@ -1,19 +1,13 @@
 // @ts-check
-/* table.js - functions in a sortable table, and threads, sizes and ages as bars.
+/* table.mjs - functions in a sortable table, and threads, sizes and ages as bars.
  * SPDX-License-Identifier: Apache-2.0 */
+import {isNoise} from "./data.mjs";
+import {make} from "./dom.mjs";
+import {human, humanBytes, humanCount, humanObjects, meanSize, percent, present, signed} from "./units.mjs";
+/** @import {Func, Metric, Sums, Weights} from "./data.mjs" */
 
-/** @param {string} tag @param {string} [className] @param {string} [text] @returns {HTMLElement} */
-function make(tag, className, text) {
-	const element = document.createElement(tag);
-	if (className)
-		element.className = className;
-	if (text !== undefined)
-		element.textContent = text;
-	return element;
-}
-
-/** A bar under a number; SHARE is from 0 to 1. @param {number} share @param {boolean} [grows] */
-function makeBar(share, grows = metric.change) {
+/** A bar under a number; SHARE is from 0 to 1. @param {number} share @param {boolean} grows */
+export function makeBar(share, grows) {
 	const bar = make("span", share < 0 ? "bar shrank" : grows ? "bar grew" : "bar");
 	bar.style.width = Math.max(0, Math.min(100, Math.abs(share) * 100)).toFixed(1) + "%";
 	bar.setAttribute("aria-hidden", "true");
@@ -29,6 +23,7 @@ function makeBar(share, grows = metric.change) {
  * @property {(func: number) => number} of
  * @property {(value: number) => string} text
  * @property {boolean} [bar]
+ * @property {boolean} [signed] a change has its sign and colour
  */
 
 /**
@@ -43,13 +38,7 @@ function makeBar(share, grows = metric.change) {
 /** A choice that can be on. @typedef {{label: string, active: boolean, pick: () => void}} Choice */
 /** @typedef {Choice & {value: number, other: number, more?: Choice}} Part */
 
-/** The mean size of an object, from a value and its partner. @param {number} value @param {number} other */
-function meanSize(value, other) {
-	const [bytes, objects] = metric.unit === "bytes" ? [value, other] : [other, value];
-	return objects ? bytes / objects : 0;
-}
-
-class FunctionTable {
+export class FunctionTable {
 	/**
 	 * @param {HTMLTableElement} table
 	 * @param {HTMLButtonElement} more
@@ -63,8 +52,8 @@ class FunctionTable {
 		this.events = events;
 		this.limit = 60;
 		this.selected = -1;
-		/** @type {Sums} */
-		this.sums = {self: emptyWeights(0), total: emptyWeights(0)};
+		/** @type {Sums | null} */
+		this.sums = null;
 		this.whole = 1;
 		this.key = "self";
 		/** @type {Uint8Array | null} */
@@ -78,36 +67,35 @@ class FunctionTable {
 	/** Replaces the functions, whose numbers change. @param {Func[]} functions */
 	replace(functions) {
 		this.functions = functions;
-		this.sums = {self: emptyWeights(0), total: emptyWeights(0)};
+		this.sums = null;
 	}
 
-	/** @returns {Column[]} */
-	columns() {
-		const {self, total} = this.sums, {change, base} = metric;
+	/** @param {Sums} sums @returns {Column[]} */
+	columns({self, total}) {
+		const {metric} = self, {change, base, unit: shown, partnerUnit: unit} = metric;
 		/** @type {Column[]} */
 		const columns = [];
 		/** @param {Weights} weights @param {string} key @param {string} title @param {string} what */
 		const add = (weights, key, title, what) => {
-			columns.push({key, group: base ? title : "", title: base ? "Change" : title, bar: weights === self, text: signed,
+			columns.push({key, group: base ? title : "", title: base ? "Change" : title, bar: weights === self, signed: true, text: (value) => signed(value, metric),
 				of: (f) => weights.value[f],
 				hint: change ? `the change of ${what}` : what});
 			if (base)
-				columns.push({key: key + "-before", group: title, title: "Before", text: human, hint: what + ", in the base",
+				columns.push({key: key + "-before", group: title, title: "Before", text: (value) => human(value, shown), hint: what + ", in the base",
 					of: (f) => weights.base[f]},
-					{key: key + "-now", group: title, title: "Now", text: human, hint: what + ", now",
-						of: (f) => present(weights.value[f], weights.base[f])});
+					{key: key + "-now", group: title, title: "Now", text: (value) => human(value, shown), hint: what + ", now",
+						of: (f) => present(weights.value[f], weights.base[f], shown)});
 		};
 		add(self, "self", "Self", `what the function itself ${metric.type.startsWith("alloc") ? "allocated" : "holds"}`);
 		add(total, "total", "Total", `what it and all it calls ${metric.type.startsWith("alloc") ? "allocated" : "hold"}`);
 		if (metric.partner < 0)
 			return columns;
-		const {unit} = facts.columns[metric.partner];
 		columns.push({key: "other", group: "", title: unit === "bytes" ? "Bytes" : "Objects", of: (f) => self.other[f],
-			text: (value) => signed(value, unit),
+			signed: true, text: (value) => signed(value, metric, unit),
 			hint: `of the function itself${change ? ", more or fewer than before" : ""}`});
 		columns.push({key: "mean", group: "", title: "Mean size", hint: "of one object of the function itself",
 			text: (value) => value > 0 ? humanBytes(value) : "–",
-			of: (f) => meanSize(self.value[f], self.other[f])});
+			of: (f) => meanSize(metric, self.value[f], self.other[f])});
 		return columns;
 	}
 
@@ -132,9 +120,9 @@ class FunctionTable {
 			this.fill();
 	}
 
-	/** The functions with a value that is not 0, in the order of the table. */
-	rows() {
-		const {self, total} = this.sums, columns = this.columns(), up = this.key.startsWith("-"), key = this.key.replace(/^-/, "");
+	/** The functions with a value that is not 0, in the order of the table. @param {Sums} sums */
+	rows(sums) {
+		const {self, total} = sums, columns = this.columns(sums), up = this.key.startsWith("-"), key = this.key.replace(/^-/, "");
 		const column = columns.find((at) => at.key === key), direction = up ? -1 : 1;
 		/** @type {number[]} */
 		const rows = [];
@@ -148,11 +136,14 @@ class FunctionTable {
 	}
 
 	fill() {
-		const columns = this.columns(), rows = this.rows(), {self} = this.sums;
+		const {sums} = this;
+		if (!sums)
+			return;
+		const columns = this.columns(sums), rows = this.rows(sums), {self} = sums;
 		const most = rows.reduce((largest, func) => Math.max(largest, Math.abs(self.value[func])), 0) || 1;
 		const body = make("tbody");
 		for (const func of rows.slice(0, this.limit))
-			body.append(this.makeRow(func, columns, most));
+			body.append(this.makeRow(func, columns, self, most));
 		if (rows.length === 0) {
 			const cell = make("td", "empty", this.found ? "No function matches the search." : "Nothing is left. Remove a filter to see more.");
 			cell.setAttribute("colspan", String(columns.length + 1));
@@ -212,8 +203,8 @@ class FunctionTable {
 		return head;
 	}
 
-	/** @param {number} func @param {Column[]} columns @param {number} most */
-	makeRow(func, columns, most) {
+	/** @param {number} func @param {Column[]} columns @param {Weights} self @param {number} most */
+	makeRow(func, columns, self, most) {
 		const {name, file, line} = this.functions[func], row = make("tr", func === this.selected ? "selected" : "");
 		const cell = make("th", "name"), button = make("button", "", name);
 		row.setAttribute("data-func", String(func));
@@ -225,13 +216,13 @@ class FunctionTable {
 		row.append(cell);
 		for (const column of columns) {
 			const value = column.of(func), number = make("td", value ? "" : "blank");
-			const text = column.text(value), noise = column.bar && isNoise(value, this.sums.self.variance[func], this.sums.self.skew[func]);
-			number.append(value ? make("span", noise ? "noise" : metric.change && column.text === signed ? (value < 0 ? "down" : "up") : "",
+			const text = column.text(value), noise = column.bar && isNoise(self.metric, value, self.variance[func], self.skew[func]);
+			number.append(value ? make("span", noise ? "noise" : self.metric.change && column.signed ? (value < 0 ? "down" : "up") : "",
 				(noise ? "~ " : "") + text) : make("span", "none", "–"));
 			number.setAttribute("data-title", column.group ? column.group + " " + column.title.toLowerCase() : column.title);
 			if (column.bar && value) {
 				number.title = percent(value, this.whole) + (noise ? ", within the noise of sampling" : "");
-				number.append(makeBar(value / most));
+				number.append(makeBar(value / most, self.metric.change));
 			}
 			row.append(number);
 		}
@@ -245,9 +236,9 @@ class FunctionTable {
 
 /**
  * Fills a list of bars: the memory of each thread, size or age.
- * @param {HTMLElement} list @param {Part[]} parts @param {string} empty
+ * @param {HTMLElement} list @param {Metric} metric @param {Part[]} parts @param {string} empty
  */
-function fillParts(list, parts, empty) {
+export function fillParts(list, metric, parts, empty) {
 	const most = parts.reduce((largest, part) => Math.max(largest, Math.abs(part.value)), 0) || 1;
 	const whole = parts.reduce((sum, part) => sum + Math.abs(part.value), 0);
 	if (parts.length === 0) {
@@ -258,11 +249,10 @@ function fillParts(list, parts, empty) {
 		const row = make("button", part.active ? "part active" : "part");
 		row.setAttribute("aria-pressed", String(part.active));
 		const track = make("span", "track");
-		track.append(makeBar(part.value / most));
-		row.append(make("span", "label", part.label), track, make("span", "number", signed(part.value)),
+		track.append(makeBar(part.value / most, metric.change));
+		row.append(make("span", "label", part.label), track, make("span", "number", signed(part.value, metric)),
 			make("span", "number share", percent(Math.abs(part.value), whole)),
-			make("span", "number other", metric.partner < 0 ? "" : facts.columns[metric.partner].unit === "bytes" ? humanBytes(part.other)
-				: humanObjects(part.other)));
+			make("span", "number other", metric.partner < 0 ? "" : metric.partnerUnit === "bytes" ? humanBytes(part.other) : humanObjects(part.other)));
 		row.addEventListener("click", part.pick);
 		if (!part.more)
 			return row;

@@ -1,9 +1,10 @@
 // @ts-check
-/* pprof.js - writes what the page shows as a profile for `go tool pprof` and other readers of its format.
+/* pprof.mjs - writes what the page shows as a profile for `go tool pprof` and other readers of its format.
  *
  * The format is profile.proto of github.com/google/pprof: fields are varints, or bytes preceded by their length. Each function is one
  * location.
  * SPDX-License-Identifier: Apache-2.0 */
+/** @import {Facts, Func, ValueType} from "./data.mjs" */
 
 /** Writes a protocol buffer. */
 class Proto {
@@ -70,11 +71,11 @@ class Proto {
 
 /**
  * What is exported: the nodes of a tree, with their own values of each of TYPES.
- * @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, types: ValueType[], values: Float64Array[]}} Exported
+ * @typedef {{facts: Facts, functions: Func[], parent: Int32Array, func: Int32Array, types: ValueType[], values: Float64Array[]}} Exported
  */
 
 /** @param {Exported} exported @returns {Uint8Array} */
-function pprofBytes({functions, parent, func, types, values}) {
+export function pprofBytes({facts, functions, parent, func, types, values}) {
 	const profile = new Proto(), encoder = new TextEncoder();
 	/** @type {Map<string, number>} */
 	const strings = new Map([["", 0]]);
@@ -146,6 +147,6 @@ function pprofBytes({functions, parent, func, types, values}) {
 }
 
 /** @param {Uint8Array} bytes @returns {Promise<Blob>} */
-function gzip(bytes) {
+export function gzip(bytes) {
 	return new Response(new Blob([/** @type {BlobPart} */ (bytes)]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
 }

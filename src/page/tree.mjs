@@ -1,20 +1,26 @@
 // @ts-check
-/* tree.js - one weighted call tree, its filters, and the boxes of a picture.
+/* tree.mjs - one weighted call tree, its filters, and the boxes of a picture.
  *
  * A caller always has a lower number than its callees, so one pass from the highest number to the lowest adds everything up. Boxes are made
  * when they are drawn: a picture of a million stacks has only as many as fit on the screen.
  * SPDX-License-Identifier: Apache-2.0 */
+import {addWeights, emptyWeights, isNoise, mapWeights, spread, weightsOf} from "./data.mjs";
+import {present} from "./units.mjs";
+/** @import {Data, Facts, Func, Split, Weights} from "./data.mjs" */
 
 /** @typedef {{kind: "focus" | "ignore" | "hide" | "thread" | "size" | "age", text: string}} Filter */
 
-class Tree {
+export class Tree {
 	/**
 	 * @param {Int32Array} parent
 	 * @param {Int32Array} func
 	 * @param {Weights} self
 	 * @param {boolean} byChange sizes are changes, not current values
+	 * @param {Int32Array | null} order by function: the order of siblings; null if the largest comes first
 	 */
-	constructor(parent, func, self, byChange) {
+	constructor(parent, func, self, byChange, order) {
+		this.metric = self.metric;
+		this.order = order;
 		this.count = parent.length;
 		this.parent = parent;
 		this.func = func;
@@ -24,8 +30,8 @@ class Tree {
 		this.firstChild = new Int32Array(this.count).fill(-1);
 		this.nextSibling = new Int32Array(this.count).fill(-1);
 		for (let i = 0; i < this.count; i++) {
-			const value = self.value[i], now = present(value, self.base[i]);
-			this.size[i] = byChange || !metric.base ? Math.abs(value) : now > 0 ? now : self.base[i];
+			const value = self.value[i], now = present(value, self.base[i], this.metric.unit);
+			this.size[i] = byChange || !this.metric.base ? Math.abs(value) : now > 0 ? now : self.base[i];
 		}
 		this.selfSize = this.size.slice();
 		for (let i = this.count - 1; i > 0; i--) {
@@ -64,7 +70,7 @@ class Tree {
 
 	/** Self and total of each function; a stack counts once for a function, however often that occurs in it. @param {number} functionCount */
 	sums(functionCount) {
-		const self = emptyWeights(functionCount), total = emptyWeights(functionCount), active = new Int32Array(functionCount);
+		const {metric} = this, self = emptyWeights(metric, functionCount), total = emptyWeights(metric, functionCount), active = new Int32Array(functionCount);
 		this.walk((node) => {
 			const func = this.func[node];
 			addWeights(self, func, this.self, node);
@@ -133,7 +139,7 @@ function pattern(text) {
 }
 
 /** Finds the functions that TEXT matches, by name, file or module. @param {Func[]} functions @param {string} text */
-function matching(functions, text) {
+export function matching(functions, text) {
 	const wanted = new Uint8Array(functions.length), expression = pattern(text);
 	for (let i = 1; i < functions.length; i++) {
 		const at = functions[i];
@@ -142,43 +148,43 @@ function matching(functions, text) {
 	return wanted;
 }
 
-/** The name of a thread in a link, by which it can be found in another profile. @param {number} thread */
-function threadKey(thread) {
+/** The name of a thread in a link, by which it can be found in another profile. @param {Facts} facts @param {number} thread */
+export function threadKey(facts, thread) {
 	const {name, id} = facts.threads[thread] ?? {name: "", id: ""};
 	return name + "/" + id;
 }
 
-/** The thread with that key: by name and number, or else by name; -1 for none. @param {string} key */
-function threadOf(key) {
-	const exact = facts.threads.findIndex((_, thread) => threadKey(thread) === key), name = key.slice(0, key.lastIndexOf("/"));
+/** The thread with that key: by name and number, or else by name; -1 for none. @param {Facts} facts @param {string} key */
+export function threadOf(facts, key) {
+	const exact = facts.threads.findIndex((_, thread) => threadKey(facts, thread) === key), name = key.slice(0, key.lastIndexOf("/"));
 	return exact >= 0 ? exact : name ? facts.threads.findIndex((thread) => thread.name === name) : -1;
 }
 
 /** The text of a filter that matches exactly this function. @param {string} name */
-function exactly(name) {
+export function exactly(name) {
 	return "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
 }
 
 /**
  * The data that pass FILTERS, as weights and, if frames are hidden, a new tree.
- * @param {Data} data @param {Split | null} split @param {Filter[]} filters @param {boolean} byChange
+ * @param {Data} data @param {Split | null} split @param {Filter[]} filters @param {boolean} byChange @param {Int32Array | null} [order]
  */
-function refine(data, split, filters, byChange) {
+export function refine(data, split, filters, byChange, order = null) {
 	const of = (/** @type {Filter["kind"]} */ kind) => filters.filter((filter) => filter.kind === kind);
 	const hide = of("hide").map((filter) => matching(data.functions, filter.text));
 	if (filters.length === 0)
-		return new Tree(data.parent, data.func, data.self, byChange);
+		return new Tree(data.parent, data.func, data.self, byChange, order);
 	const self = split && filters.some(isSplit) ? chosen(data, split, filters)
 		: mapWeights(data.self, (column) => column.slice());
 	const passed = passing(data, filters);
 	for (let i = 0; i < passed.length; i++)
 		if (!passed[i])
 			self.value[i] = self.other[i] = self.base[i] = self.variance[i] = self.skew[i] = 0;
-	return hide.length ? without(data, self, hide, byChange) : new Tree(data.parent, data.func, self, byChange);
+	return hide.length ? without(data, self, hide, byChange, order) : new Tree(data.parent, data.func, self, byChange, order);
 }
 
 /** The nodes whose stacks match every focus and nothing that is ignored. @param {Data} data @param {Filter[]} filters */
-function passing(data, filters) {
+export function passing(data, filters) {
 	const of = (/** @type {Filter["kind"]} */ kind) =>
 		filters.filter((filter) => filter.kind === kind).map((filter) => matching(data.functions, filter.text));
 	const focus = of("focus"), ignore = of("ignore");
@@ -197,7 +203,7 @@ function passing(data, filters) {
 }
 
 /** Whether a filter needs the split. @param {Filter} filter */
-function isSplit({kind}) {
+export function isSplit({kind}) {
 	return kind === "thread" || kind === "size" || kind === "age";
 }
 
@@ -211,11 +217,11 @@ function isOfAge(text, age) {
 
 /**
  * The groups of a split that pass the filters by thread, size and age. Filters of one kind are alternatives; without any, all pass.
- * @param {Split} split @param {Filter[]} filters @returns {boolean[]}
+ * @param {Facts} facts @param {Split} split @param {Filter[]} filters @returns {boolean[]}
  */
-function wantedGroups(split, filters) {
+export function wantedGroups(facts, split, filters) {
 	const of = (/** @type {Filter["kind"]} */ kind) => filters.filter((filter) => filter.kind === kind).map(({text}) => text);
-	const threads = of("thread").map(threadOf), sizes = of("size").map(Number), ages = of("age");
+	const threads = of("thread").map((key) => threadOf(facts, key)), sizes = of("size").map(Number), ages = of("age");
 	return Array.from(split.thread, (thread, group) => (!threads.length || threads.includes(thread))
 		&& (!sizes.length || sizes.includes(split.size[group]))
 		&& (!ages.length || ages.some((text) => isOfAge(text, split.age[group]))));
@@ -226,7 +232,8 @@ function wantedGroups(split, filters) {
  * @param {Data} data @param {Split} split @param {Filter[]} filters
  */
 function chosen(data, split, filters) {
-	const self = emptyWeights(data.parent.length), parts = weightsOf(split.columns), wanted = wantedGroups(split, filters);
+	const {metric} = data.self, self = emptyWeights(metric, data.parent.length), parts = weightsOf(split.columns, metric);
+	const wanted = wantedGroups(data.facts, split, filters);
 	for (let i = 0; i < data.parent.length; i++)
 		for (let at = split.first[i]; at < split.first[i + 1]; at++)
 			if (wanted[split.group[at]])
@@ -241,12 +248,13 @@ function chosen(data, split, filters) {
  * @param {Weights} self
  * @param {Uint8Array[]} hide
  * @param {boolean} byChange
+ * @param {Int32Array | null} order
  */
-function without(data, self, hide, byChange) {
+function without(data, self, hide, byChange, order) {
 	const count = data.parent.length, place = new Int32Array(count);
 	/** @type {Map<number, number>} */
 	const known = new Map();
-	const parent = [-1], func = [0], kept = emptyWeights(count);
+	const parent = [-1], func = [0], kept = emptyWeights(self.metric, count);
 	for (let i = 0; i < count; i++) {
 		if (i) {
 			const above = place[data.parent[i]];
@@ -268,32 +276,34 @@ function without(data, self, hide, byChange) {
 	}
 	const length = parent.length;
 	return new Tree(Int32Array.from(parent), Int32Array.from(func),
-		mapWeights(kept, (column) => column.subarray(0, length)), byChange);
+		mapWeights(kept, (column) => column.subarray(0, length)), byChange, order);
 }
 
 /* Boxes. */
 
-/** On a live page, by function: the order that siblings keep while their sizes change. Null if the largest comes first.
- * @type {Int32Array | null} */
-let siblingOrder = null;
+/** The order that siblings keep while their sizes change, by name. */
+export class Ranks {
+	constructor() {
+		/** The place of every name seen so far. @type {Map<string, number>} */
+		this.places = new Map();
+	}
 
-/** The place of every name seen so far in that order. @type {Map<string, number> | null} */
-let nameRanks = null;
-
-/** Gives new names their places, the largest first, after those that have one. @param {Func[]} functions @param {Float64Array} sizes */
-function rankSiblings(functions, sizes) {
-	if (!nameRanks)
-		return;
-	const ranks = nameRanks, fresh = [...functions.keys()].filter((func) => !ranks.has(functions[func].name));
-	fresh.sort((a, b) => Math.abs(sizes[b] ?? 0) - Math.abs(sizes[a] ?? 0)).forEach((func) => {
-		if (!ranks.has(functions[func].name))
-			ranks.set(functions[func].name, ranks.size);
-	});
-	siblingOrder = Int32Array.from(functions, ({name}) => ranks.get(name) ?? 0);
+	/**
+	 * Gives new names their places after those that have one, the largest first. Returns the order by function.
+	 * @param {Func[]} functions @param {Float64Array} sizes
+	 */
+	add(functions, sizes) {
+		const {places} = this, fresh = [...functions.keys()].filter((func) => !places.has(functions[func].name));
+		fresh.sort((a, b) => Math.abs(sizes[b] ?? 0) - Math.abs(sizes[a] ?? 0)).forEach((func) => {
+			if (!places.has(functions[func].name))
+				places.set(functions[func].name, places.size);
+		});
+		return Int32Array.from(functions, ({name}) => places.get(name) ?? 0);
+	}
 }
 
 /** One function on one path of calls, downwards or upwards. It merges several nodes. */
-class Box {
+export class Box {
 	/** @param {Tree} tree @param {Box | null} above @param {number} func */
 	constructor(tree, above, func) {
 		this.tree = tree;
@@ -320,12 +330,12 @@ class Box {
 
 	/** Whether its change may be due to sampling alone. */
 	isNoise() {
-		return isNoise(this.value, this.variance, this.skew);
+		return isNoise(this.tree.metric, this.value, this.variance, this.skew);
 	}
 
-	/** The largest first, or in the order of `siblingOrder`. @returns {Box[]} */
+	/** The largest first, or in the tree's order. @returns {Box[]} */
 	children() {
-		const order = siblingOrder;
+		const {order} = this.tree;
 		this.below ??= this.expand().filter((box) => box.size > 0)
 			.sort((a, b) => order ? order[a.func] - order[b.func] : b.size - a.size);
 		return this.below;
@@ -387,7 +397,7 @@ class DownBox extends Box {
 }
 
 /** Goes from callees to callers: for each of its nodes, NEXT is the next caller. */
-class UpBox extends Box {
+export class UpBox extends Box {
 	/**
 	 * @param {Tree} tree
 	 * @param {Box | null} above
@@ -439,14 +449,14 @@ class UpBox extends Box {
 }
 
 /** From the roots of all stacks downwards. @param {Tree} tree */
-function callsBox(tree) {
+export function callsBox(tree) {
 	const box = new DownBox(tree, null, 0);
 	box.add(0);
 	return box;
 }
 
 /** From where memory is allocated upwards. @param {Tree} tree */
-function leavesBox(tree) {
+export function leavesBox(tree) {
 	const box = new UpBox(tree, null, 0, true);
 	for (let i = 0; i < tree.count; i++)
 		if (tree.selfSize[i] > 0)
@@ -455,7 +465,7 @@ function leavesBox(tree) {
 }
 
 /** A function with its callees below and its callers above. @param {Tree} tree @param {number} func */
-function aroundBoxes(tree, func) {
+export function aroundBoxes(tree, func) {
 	const down = new DownBox(tree, null, func), up = new UpBox(tree, null, func, false);
 	for (const node of tree.outermost(func)) {
 		down.add(node);

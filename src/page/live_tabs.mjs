@@ -1,8 +1,14 @@
 // @ts-check
-/* live_tabs.js - the tables that only a live page has: growth, the allocator, source code, and health.
+/* live_tabs.mjs - the tables that only a live page has: growth, the allocator, source code, and health.
  *
  * Text that comes from a service is only ever inserted as text, never as markup.
  * SPDX-License-Identifier: Apache-2.0 */
+import {make} from "./dom.mjs";
+import {plainTable} from "./tabs.mjs";
+import {clockTime, human, humanBytes, humanCount, humanDuration, humanRate, humanTime, percent} from "./units.mjs";
+/** @import {Facts} from "./data.mjs" */
+/** @import {Run} from "./course.mjs" */
+/** @import {LiveProcess} from "./live_data.mjs" */
 
 /** Draws values over time as a small line. @param {number[]} values @param {boolean} grows */
 function sparkline(values, grows) {
@@ -19,26 +25,21 @@ function sparkline(values, grows) {
 	return picture;
 }
 
-/** @param {number} confidence */
-function sureText(confidence) {
-	return confidence >= 0.999 ? "99.9 %" : (100 * confidence).toFixed(confidence > 0.99 ? 1 : 0) + " %";
-}
-
 /** Shows what grows, then all else that was judged. @param {HTMLElement} panel @param {any} leaks @param {(name: string) => void} pick */
-function showGrowing(panel, leaks, pick) {
+export function showGrowing(panel, leaks, pick) {
 	const rows = /** @type {any[]} */ (leaks.rows ?? []).filter((row) => row.verdict === "growing" || row.now > 0);
 	if (!rows.length) {
 		panel.replaceChildren(make("p", "empty", leaks.sentence || "There is nothing to judge yet."));
 		return;
 	}
 	const summary = leaks.growing
-		? `${leaks.growing} of ${humanCount(leaks.paths)} call paths grow, ${liveRate(leaks.bytes_per_hour)} together.`
-		: `None of ${humanCount(leaks.paths)} call paths grows.`;
+		? `${leaks.growing} of ${humanCount(leaks.paths)} call paths ${leaks.growing === 1 ? "grows" : "grow"}: ${humanRate(leaks.bytes_per_hour)}.`
+		: `None of ${humanCount(leaks.paths)} call paths grows for sure.`;
 	panel.replaceChildren(make("p", "caption", `${summary} ${leaks.dumps} dumps in ${humanTime(leaks.hours * 3600)}.`),
 		plainTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
 			cells: [
-				{text: row.verdict === "growing" ? "+" + liveRate(row.bytes_per_hour) : "–", className: row.verdict === "growing" ? "up" : ""},
-				{text: row.verdict}, {text: row.verdict === "too early" ? "" : sureText(row.confidence)}, {text: humanBytes(row.now)},
+				{text: row.verdict === "growing" ? "+" + humanRate(row.bytes_per_hour) : "–", className: row.verdict === "growing" ? "up" : ""},
+				{text: row.verdict}, {text: row.sure ?? ""}, {text: humanBytes(row.now)},
 				{text: "", node: sparkline(row.course, row.verdict === "growing")},
 				{text: row.name, title: row.stack.join("\n")},
 			],
@@ -46,15 +47,18 @@ function showGrowing(panel, leaks, pick) {
 		})), "Call paths by growth"));
 }
 
-/** Shows the lines of a function, with the memory of each. @param {HTMLElement} panel @param {any} source @param {string} name */
-function showSource(panel, source, name) {
+/**
+ * Shows the lines of a function, with the memory of each.
+ * @param {HTMLElement} panel @param {any} source @param {string} name @param {string} unit of the values
+ */
+export function showSource(panel, source, name, unit) {
 	/** @type {HTMLElement[]} */
 	const parts = [];
 	for (const routine of /** @type {any[]} */ (source.routines)) {
 		parts.push(make("p", "caption", routine.name + (routine.file ? " · " + routine.file : "")
 			+ (routine.newer ? " · the file is newer than the program" : routine.found ? "" : " · the file is not here")));
 		parts.push(plainTable(["Self", "Total", "Line", "Code"], /** @type {any[]} */ (routine.lines).map((line) => ({
-			cells: [{text: line.flat ? signed(line.flat) : ""}, {text: line.cum ? signed(line.cum) : ""},
+			cells: [{text: line.flat ? human(line.flat, unit) : ""}, {text: line.cum ? human(line.cum, unit) : ""},
 				{text: line.line ? String(line.line) : ""}, {text: line.code ?? "", className: "code"}],
 		})), "Source of " + routine.name));
 	}
@@ -66,7 +70,7 @@ function showSource(panel, source, name) {
  * it.
  * @param {any[]} kinds the classes @param {any[]} counts the counts of each class
  */
-function binRows(kinds, counts) {
+export function binRows(kinds, counts) {
 	return kinds.map((kind, i) => {
 		const bin = counts[i] ?? {}, live = bin.curregs ?? 0, room = (bin.curslabs ?? 0) * kind.nregs;
 		return {size: kind.size, live, used: live * kind.size, free: Math.max(0, room - live) * kind.size, share: room ? live / room : 0,
@@ -75,7 +79,7 @@ function binRows(kinds, counts) {
 }
 
 /** Shows jemalloc's statistics: pages, arenas, size classes, and free memory in them. @param {HTMLElement} panel @param {any} answer */
-function showAllocator(panel, answer) {
+export function showAllocator(panel, answer) {
 	const {jemalloc = {}} = answer, {stats = {}, arenas = {}} = jemalloc, all = jemalloc["stats.arenas"] ?? {}, merged = all.merged ?? {};
 	const page = arenas.page ?? 4096, bins = binRows(arenas.bin ?? [], merged.bins ?? []), list = make("dl", "facts");
 	const large = /** @type {any[]} */ (merged.lextents ?? []).reduce((sum, extent, i) =>
@@ -104,9 +108,10 @@ function showAllocator(panel, answer) {
 }
 
 /**
- * Shows what profiling costs, and how good the profile is. @param {HTMLElement} panel @param {any} health @param {LiveProcess} process
+ * Shows what profiling costs, and how good the profile is.
+ * @param {HTMLElement} panel @param {any} health @param {LiveProcess} process @param {Facts | undefined} facts of the profile that is shown
  */
-function showHealth(panel, health, process) {
+export function showHealth(panel, health, process, facts) {
 	const status = health.status ?? {}, cost = status.cost ?? {}, ledger = status.ledger ?? {}, unwinder = status.unwinder ?? {};
 	const incomplete = [unwinder.truncated, unwinder.no_code, unwinder.no_rule, unwinder.unreadable]
 		.reduce((sum, count) => sum + (count ?? 0), 0);
@@ -121,8 +126,8 @@ function showHealth(panel, health, process) {
 		["Memory of the profiler", cost.memory_bytes ? humanBytes(cost.memory_bytes) : ""],
 		["Dropped samples", ledger.dropped !== undefined ? humanCount(ledger.dropped) : ""],
 		["Incomplete stacks", unwinder.stacks !== undefined ? `${humanCount(incomplete)} of ${humanCount(unwinder.stacks)}` : ""],
-		["Without a name", facts.columns.length ? `${human(facts.unnamed, facts.columns[0].unit)} (${percent(facts.unnamed, facts.total)})` : ""],
-		["Coverage", facts.allocated ? `${percent(Math.min(facts.total, facts.allocated), facts.allocated)} of the allocator's `
+		["Without a name", facts ? `${human(facts.unnamed, facts.columns[0].unit)} (${percent(facts.unnamed, facts.total)})` : ""],
+		["Coverage", facts?.allocated ? `${percent(Math.min(facts.total, facts.allocated), facts.allocated)} of the allocator's `
 			+ humanBytes(facts.allocated) : ""],
 		["One snapshot", health.snapshot ? `${humanDuration(health.snapshot * 1e9)} in the service, ${humanDuration(health.cost * 1e9)} in all`
 			: ""],
@@ -136,11 +141,11 @@ function showHealth(panel, health, process) {
 
 /**
  * Shows the runs of the program, and how each ended. A click shows its last moment.
- * @param {HTMLElement} panel @param {LiveRun[]} runs @param {(run: LiveRun) => void} pick
+ * @param {HTMLElement} panel @param {Run[]} runs @param {(run: Run) => void} pick
  */
-function showRuns(panel, runs, pick) {
+export function showRuns(panel, runs, pick) {
 	const ended = runs.filter((run) => run.ended).length;
-	const caption = `${runs.length} runs; it is known how ${ended} of them ended. Select one to see its last moment.`;
+	const caption = `${runs.length} runs; ` + (ended ? `the end of ${ended} was recorded. Select one to see its last moment.` : "no end was recorded.");
 	panel.replaceChildren(make("p", "caption", caption),
 		plainTable(["PID", "Dumps", "Live", "Last moment", "How it ended"], runs.map((run, i) => ({
 			cells: [{text: run.pid ? String(run.pid) : "–"}, {text: humanCount(run.dumps)}, {text: humanBytes(run.total)},
@@ -160,7 +165,7 @@ const fixButtons = [
  * Shows what the doctor found: a sentence, and the fix.
  * @param {HTMLElement} box @param {any} doctor @param {(what: string) => void} act
  */
-function showFix(box, doctor, act) {
+export function showFix(box, doctor, act) {
 	const findings = /** @type {any[]} */ (doctor?.findings ?? []), first = findings.find((finding) => finding.level === "wrong")
 		?? findings.find((finding) => finding.fix);
 	box.hidden = !first;

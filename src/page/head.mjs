@@ -1,9 +1,17 @@
 // @ts-check
-/* head.js - the part above the picture: the facts, the functions that matter most, and all memory over time.
+/* head.mjs - the part above the picture: the facts, and the functions that matter most.
  * SPDX-License-Identifier: Apache-2.0 */
+import {isNoise} from "./data.mjs";
+import {element, make} from "./dom.mjs";
+import {makeBar} from "./table.mjs";
+import {showBill, showChurn} from "./tabs.mjs";
+import {aroundBoxes} from "./tree.mjs";
+import {human, humanBytes, humanCount, humanDate, humanObjects, humanRate, humanTime, percent, present, signed} from "./units.mjs";
+/** @import {Data, Facts} from "./data.mjs" */
+/** @import {Page} from "./page.mjs" */
 
-/** Shows the tabs for which the page has data. */
-function showTabs() {
+/** Shows the tabs for which the page has data. @param {Facts} facts */
+export function showTabs(facts) {
 	element("tab-threads").hidden = element("tab-sizes").hidden = facts.film !== undefined;
 	element("tab-bill").hidden = !facts.bill;
 	element("tab-churn").hidden = !facts.churn;
@@ -11,16 +19,15 @@ function showTabs() {
 }
 
 /** @param {Page} page */
-function showHead(page) {
-	const {film} = facts;
-	const {tree} = page, process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
+export function showHead(page) {
+	const {tree} = page, {facts} = page.data, {film} = facts, process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
 	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
 	/** @type {[string, string][]} */
 	const list = [["Process", [facts.process, facts.pid].filter(Boolean).join(", ")], ["Format", facts.format]];
 	const {unit} = facts.columns[0], period = facts.unit === "bytes" || /space|objects/.test(facts.type) ? humanBytes(facts.period, true)
 		: human(facts.period, unit);
 	if (facts.period > 1)
-		list.push(["Sampling", `one sample per ${period}${facts.mixedPeriods ? ", several periods" : ""}`]);
+		list.push(["Sampling", `one sample per ${period}${facts.mixed_periods ? ", several periods" : ""}`]);
 	if (facts.samples && !film)
 		list.push(["Samples", "about " + humanCount(facts.samples)]);
 	if (film)
@@ -43,9 +50,7 @@ function showHead(page) {
 	}));
 	const notices = [...(facts.ended ? [`The last moment of the process: ${facts.ended}.`] : []), ...facts.warnings];
 	if (facts.partial)
-		notices.unshift(`${human(facts.total, unit)} sampled since ${humanDate((facts.sampled_since ?? 0) * 1000)} UTC, `
-			+ `of ${humanBytes(facts.allocated ?? 0)} live. `
-			+ "Earlier allocations are not in this profile.");
+		notices.unshift(coverageText(facts));
 	element("warnings").hidden = notices.length === 0;
 	element("warnings").append(...notices.map((text) => make("p", "notice", text)));
 	element("help-film").hidden = !film;
@@ -56,15 +61,26 @@ function showHead(page) {
 	element("footer").textContent = `Made by Cairn ${facts.version}. This file is complete: it loads nothing from the network.`;
 }
 
+/** What is missing from the profile, in the words of the commands. @param {Facts} facts */
+function coverageText(facts) {
+	const since = `${humanDate((facts.sampled_since ?? 0) * 1000)} UTC`;
+	if (facts.allocated)
+		return `${humanBytes(facts.total)} sampled since ${since}, of ${humanBytes(facts.allocated)} live. `
+			+ "Earlier allocations are not in this profile.";
+	return `Sampling began at ${since}; ` + (facts.allocated_before
+		? `${humanBytes(facts.allocated_before)} were resident by then and are not in this profile (cairn rss explains them).`
+		: "what was allocated before is not in this profile.");
+}
+
 /** Shows the total of the value that is selected, or its change. @param {Page} page */
-function showTotal(page) {
-	const {tree} = page, base = tree.total.base[0], shown = tree.total.value[0], other = tree.total.other[0], parts = [];
-	const name = (metric.column === 0 && facts.called) || typeName(metric.type);
-	parts.push(metric.base ? ` change of ${name}, from ${human(base)} to ${human(base + shown)}` : ` ${name}`);
+export function showTotal(page) {
+	const {tree} = page, {metric} = tree, base = tree.total.base[0], shown = tree.total.value[0], other = tree.total.other[0], parts = [];
+	const name = metric.title;
+	parts.push(metric.base ? ` change of ${name}, from ${human(base, metric.unit)} to ${human(base + shown, metric.unit)}` : ` ${name}`);
 	if (metric.partner >= 0 && !metric.change)
 		parts.push(metric.unit !== "bytes" ? ` of ${humanBytes(other)}` : metric.type.startsWith("mapped")
 			? ` in ${humanCount(other)} ${Math.round(other) === 1 ? "piece" : "pieces"}` : ` in ${humanObjects(other)}`);
-	element("total").replaceChildren(make("strong", metric.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
+	element("total").replaceChildren(make("strong", metric.change ? (shown < 0 ? "down" : "up") : "", signed(shown, metric)), ...parts);
 	element("widths").hidden = !metric.base;
 	element("help-change").hidden = !metric.change;
 	if (document.getElementById("glance"))
@@ -75,11 +91,11 @@ function showTotal(page) {
 
 /** Shows what keeps growing over several dumps, or else what grew most or holds most. @param {Page} page @param {Data} data */
 function showGlance(page, data) {
-	const growth = metric.column === 0 ? facts.series?.growth ?? [] : [], glances = growth.length ? growingGlances(data)
+	const {metric} = page.tree, {series} = data.facts, growth = metric.column === 0 ? series?.growth ?? [] : [], glances = growth.length ? growingGlances(data)
 		: largestGlances(page, data);
-	element("glance").hidden = glances.length === 0 && !facts.series;
-	const {series} = facts, dumps = series?.totals.length ?? 0, watched = dumps > 1
-		? `${dumps} dumps in ${humanTime(series?.seconds.at(-1) ?? 0)}` : `the ages of live objects after ${humanTime(series?.observed ?? 0)}`;
+	element("glance").hidden = glances.length === 0 && !series;
+	const dumps = series?.dumps ?? 0, watched = dumps > 1
+		? `${dumps} dumps in ${humanTime(series?.seconds ?? 0)}` : `the ages of live objects after ${humanTime(series?.observed ?? 0)}`;
 	element("glance-verdict").hidden = !series || growth.length > 0 || metric.column !== 0;
 	element("glance-verdict").textContent = series ? series.summary.charAt(0).toUpperCase() + series.summary.slice(1) + "." : "";
 	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
@@ -94,56 +110,32 @@ function showGlance(page, data) {
 		item.append(button);
 		return item;
 	}));
-	if (series && series.totals.length > 1 && metric.column === 0)
-		element("glance-list").append(makeTimeline(series, growth.length > 0));
 }
 
 /** @param {Data} data @returns {Glance[]} */
 function growingGlances(data) {
-	const seconds = facts.series?.seconds.at(-1) || (facts.series?.observed ?? 0);
-	return (facts.series?.growth ?? []).map((growth) => ({
+	const {unit} = data.facts.columns[0];
+	return (data.facts.series?.growth ?? []).map((growth) => ({
 		func: Math.max(0, data.functions.findIndex((func, i) => i > 0 && func.name === growth.name)), name: growth.name,
-		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
-		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`,
-			`${growth.words}, ${growth.sure}`],
+		amount: "+" + humanRate(growth.per_hour, unit), share: growth.share,
+		more: [`${human(growth.now, unit)} now`, growth.caller && `called from ${growth.caller}`,
+			`${growth.words}, ${growth.sure} sure`],
 	}));
 }
 
 /** @param {Page} page @param {Data} data @returns {Glance[]} */
 function largestGlances(page, data) {
-	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
+	const {self} = page.wholeSums, {metric} = self, {unit} = metric, most = 3, worth = 0.02, whole = page.tree.size[0];
 	const order = Array.from(self.value.keys()).slice(1)
-		.filter((func) => self.value[func] > worth * whole && !isNoise(self.value[func], self.variance[func], self.skew[func]))
+		.filter((func) => self.value[func] > worth * whole && !isNoise(metric, self.value[func], self.variance[func], self.skew[func]))
 		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
 	return order.map((func) => {
 		const value = self.value[func], other = self.other[func], caller = aroundBoxes(page.tree, func).up.children()[0];
-		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
-			metric.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
-				: other > 0 ? (metric.unit === "bytes" ? `${humanObjects(other)} of ${humanBytes(value / other)}`
+		return {func, name: data.functions[func].name, amount: signed(value, metric), share: value / whole, more: [
+			metric.base ? `${human(self.base[func], unit)} before, ${human(present(value, self.base[func], unit), unit)} now`
+				: other > 0 ? (unit === "bytes" ? `${humanObjects(other)} of ${humanBytes(value / other)}`
 					: `${humanBytes(other)}, ${humanBytes(other / value)} each`) : "",
 			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
 		]};
 	});
-}
-
-/** Draws all memory over time as a line. @param {Series} series @param {boolean} grows */
-function makeTimeline(series, grows) {
-	const width = 300, height = 64, most = Math.max(...series.totals, 1), end = series.seconds.at(-1) || 1;
-	/** @param {string} tag @param {Record<string, string | number>} attributes */
-	const draw = (tag, attributes) => {
-		const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
-		Object.entries(attributes).forEach(([name, value]) => shape.setAttribute(name, String(value)));
-		return shape;
-	};
-	const points = series.totals.map((total, i) =>
-		`${((series.seconds[i] / end) * width).toFixed(1)},${(height - (total / most) * (height - 4)).toFixed(1)}`);
-	const first = human(series.totals[0]), last = human(series.totals[series.totals.length - 1]);
-	const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
-		"aria-label": `All live memory over time: from ${first} to ${last}`});
-	picture.append(draw("polygon", {points: `0,${height} ${points.join(" ")} ${width},${height}`, class: "area"}),
-		draw("polyline", {points: points.join(" "), class: "line"}));
-	const item = make("li", grows ? "timeline grows" : "timeline"), caption = make("p");
-	caption.append(make("span", "", "All live memory"), make("span", "number", `${first} → ${last}`));
-	item.append(caption, picture);
-	return item;
 }

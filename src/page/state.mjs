@@ -1,8 +1,11 @@
 // @ts-check
-/* state.js - what the reader has selected, and the address that keeps it.
+/* state.mjs - what the reader has selected, and the address that keeps it.
  *
  * Functions and threads are named, never numbered, so that an address works with another profile of the same program.
  * SPDX-License-Identifier: Apache-2.0 */
+/** @import {Facts} from "./data.mjs" */
+/** @import {Span} from "./film.mjs" */
+/** @import {Filter} from "./tree.mjs" */
 
 /**
  * @typedef {object} State
@@ -13,7 +16,7 @@
  * @property {Filter[]} filters
  * @property {string} value a type of value, empty for the first
  * @property {"change" | "now"} widths
- * @property {"" | "module" | "function" | "change"} color empty for the default
+ * @property {"" | "path" | "module" | "function" | "change"} color empty for the default
  * @property {string} tab one of the page's tabs
  * @property {string} sort
  * @property {Span | null} range of a film; null for all of it
@@ -28,9 +31,12 @@ function readFilter(text) {
 	return {kind: /** @type {Filter["kind"]} */ (text.slice(0, colon)), text: text.slice(colon + 1)};
 }
 
-/** Reads the range "3-17" or the single dump "3", limited to existing dumps. @param {string | null} text @returns {Span | null} */
-function readRange(text) {
-	const last = (facts.film?.seconds.length ?? 0) - 1, match = /^(\d+)(?:-(\d+))?$/.exec(text ?? "");
+/**
+ * Reads the range "3-17" or the single dump "3", limited to existing dumps.
+ * @param {string | null} text @param {Facts | null} facts @returns {Span | null}
+ */
+function readRange(text, facts) {
+	const last = (facts?.film?.seconds.length ?? 0) - 1, match = /^(\d+)(?:-(\d+))?$/.exec(text ?? "");
 	if (!match || last < 0)
 		return null;
 	const from = Math.min(last, Number(match[1])), to = Math.min(last, Number(match[2] ?? match[1]));
@@ -44,7 +50,7 @@ function readMoment(text) {
 }
 
 /** Joins names with semicolons, which names may contain as well. @param {string[]} names */
-function joinNames(names) {
+export function joinNames(names) {
 	return names.map((name) => name.replace(/[\\;]/g, "\\$&")).join(";");
 }
 
@@ -61,12 +67,12 @@ function readTab(name) {
 }
 
 /** @template {string} T @param {string | null} text @param {readonly T[]} known @param {T} usual @returns {T} */
-function oneOf(text, known, usual) {
+export function oneOf(text, known, usual) {
 	return known.find((value) => value === text) ?? usual;
 }
 
-/** @param {string} hash of the address @returns {State} */
-function readState(hash) {
+/** @param {string} hash of the address @param {Facts | null} facts null if they come later @returns {State} */
+export function readState(hash, facts) {
 	const query = new URLSearchParams(hash.slice(1)), value = query.get("value");
 	const kinds = ["focus", "ignore", "hide", "thread", "size", "age"];
 	return {
@@ -75,12 +81,12 @@ function readState(hash) {
 		zoom: splitNames(query.get("zoom") ?? ""),
 		search: query.get("q") ?? "",
 		filters: query.getAll("f").map(readFilter).filter((filter) => kinds.includes(filter.kind) && filter.text),
-		value: !facts.columns.length || facts.columns.some((column, i) => i > 0 && column.type === value) ? value ?? "" : "",
+		value: !facts || facts.columns.some((column, i) => i > 0 && column.type === value) ? value ?? "" : "",
 		widths: oneOf(query.get("widths"), ["change", "now"], "change"),
-		color: oneOf(query.get("color"), ["module", "function", "change"], ""),
+		color: oneOf(query.get("color"), ["path", "module", "function", "change"], ""),
 		tab: readTab(query.get("tab") ?? ""),
 		sort: query.get("sort") ?? "self",
-		range: readRange(query.get("range")),
+		range: readRange(query.get("range"), facts),
 		process: query.get("process") ?? "",
 		at: readMoment(query.get("at")),
 		base: readMoment(query.get("base")),
@@ -88,7 +94,7 @@ function readState(hash) {
 }
 
 /** @param {State} state */
-function writeState(state) {
+export function writeState(state) {
 	const query = new URLSearchParams();
 	/** @param {string} name @param {string} value @param {string} [usual] */
 	const put = (name, value, usual = "") => value !== usual && query.set(name, value);

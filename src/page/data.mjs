@@ -1,10 +1,13 @@
 // @ts-check
-/* data.js - reads the data in the page: the facts, and the columns that data.h describes.
+/* data.mjs - reads the data in the page: the facts, and the columns that data.h describes.
  *
- * The tree is read when the page opens; its split by thread, size and age only when it is needed. A live page reads both repeatedly.
+ * Nothing here is shared: data carry their facts, and weights their metric. The tree is read when the page opens; its split by thread, size and age only when it is needed. A live page reads both repeatedly.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** A value that the profile counts, such as inuse_space in bytes. @typedef {{type: string, unit: string}} ValueType */
+/** @import {Layer} from "./course.mjs" */
+/** @import {Span} from "./film.mjs" */
+
+/** A value that the profile counts, such as inuse_space in bytes. @typedef {{type: string, unit: string, title: string}} ValueType */
 
 /**
  * @typedef {object} Facts
@@ -16,14 +19,16 @@
  * @property {string} type
  * @property {string} unit
  * @property {ValueType[]} columns the values in the tree; the first is shown first
+ * @property {{kind: string, label: string, hint: string}[]} kinds what the columns are of: the part of their types before "_"
  * @property {number} period
- * @property {boolean} mixedPeriods
+ * @property {boolean} mixed_periods
  * @property {number} samples
  * @property {number} time
  * @property {number} total
  * @property {number} shown
  * @property {number} unnamed
  * @property {number} [allocated] live bytes as the allocator itself counts them
+ * @property {number} [allocated_before] bytes that were resident by then; it is not known which of them live
  * @property {number} [sampled_since] when sampling began, in seconds
  * @property {boolean} [partial] a part of the live memory was allocated before that
  * @property {boolean} change
@@ -34,7 +39,6 @@
  * @property {{name: string, id: string}[]} threads
  * @property {string[]} ages the names of the age classes, the youngest first
  * @property {boolean} [aged] the ages of objects are known
- * @property {string} [called] the name of the first column if its type does not say it: the peak, slack or mappings instead of the heap
  * @property {any} [churn] what is freed again, as `cairn churn --json` prints it
  * @property {any} [bill] the resident memory, as `cairn rss --json` prints it
  * @property {string[]} warnings
@@ -43,13 +47,17 @@
  * @property {Series} [series] if the page was made from several dumps, or from one with ages
  * @property {FilmFacts} [film] if it contains all of several dumps
  * @property {FilmFacts & Span} [course] if it contains one of several dumps, or the change between two: the dumps before and after
+ * @property {HistoryFacts} [history] memory up to the end of the process, as its ledger has it
  * @property {string} [state] what the page shows by default, if its address does not say
  */
 
-/** @typedef {{name: string, caller: string, perHour: number, share: number, words: string, sure: string, now: number}} Growth */
-/** @typedef {{summary: string, observed: number, seconds: number[], totals: number[], growth: Growth[]}} Series */
+/** @typedef {{name: string, caller: string, per_hour: number, share: number, words: string, sure: string, now: number}} Growth */
+/** @typedef {{summary: string, observed: number, dumps: number, seconds: number, growth: Growth[]}} Series */
 
-/** @typedef {{name: string, leaf: string, values: number[]}} Layer */
+/**
+ * All columns are by second. @typedef {{start: number, seconds: number[], live: number[], resident: number[], usage: number[], limit: number[],
+ * rate: number[]}} HistoryFacts
+ */
 /**
  * All columns are by dump.
  * @typedef {object} FilmFacts
@@ -58,16 +66,20 @@
  * @property {number[]} totals
  * @property {number[]} resident
  * @property {number[]} limit
- * @property {number[]} runs
+ * @property {string} limit_of whose limit it is: cgroup, machine, machines, or empty
+ * @property {number[]} [low] the interval of the total, where it is known
+ * @property {number[]} [high]
+ * @property {number[]} runs the number of the process
+ * @property {number[]} stretches counts where the process or sampling begins anew
  * @property {Layer[]} layers
  */
 
 /** All values of a list of things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
 
 /**
- * One of the columns: the values of nodes, functions or parts of them, by index. OTHER is its partner: objects for bytes, bytes for
- * objects. Variance and skew describe the error of the value (profile/unsample.h); all 0 if it is unknown.
- * @typedef {{value: Float64Array, base: Float64Array, other: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
+ * One of the columns: the values of nodes, functions or parts of them, by index, and what they mean. OTHER is its partner: objects for
+ * bytes, bytes for objects. Variance and skew describe the error of the value (profile/unsample.h); all 0 if it is unknown.
+ * @typedef {{metric: Metric, value: Float64Array, base: Float64Array, other: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
  */
 
 /** @typedef {{name: string, file: string, line: number, module: string}} Func */
@@ -82,6 +94,7 @@
 /**
  * SELF is the column that is shown. SAMPLE is the weight of one sample at each node, in the first column.
  * @typedef {object} Data
+ * @property {Facts} facts
  * @property {Func[]} functions
  * @property {Int32Array} parent
  * @property {Int32Array} func
@@ -92,67 +105,54 @@
  */
 
 /**
- * What the numbers on the screen mean: one column, now or as a change.
+ * What numbers mean: one column, now or as a change.
  * @typedef {object} Metric
  * @property {number} column
  * @property {number} partner the column that counts the same in the other unit; -1 for none
+ * @property {string} partnerUnit
  * @property {string} type
+ * @property {string} title
  * @property {string} unit
  * @property {boolean} change
  * @property {boolean} base
  * @property {boolean} errors
  */
 
-/** The facts of the profile that is shown. @type {Facts} */
-let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false,
-	samples: 0, time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [],
-	ages: [], warnings: [], filters: []};
-
-/** What the numbers on the screen mean. @type {Metric} */
-let metric = {column: 0, partner: -1, type: "", unit: "", change: false, base: false, errors: false};
-
-/** Replaces the facts. @param {Facts} next */
-function useFacts(next) {
-	facts = next;
-	metric = metricOf(0);
-}
-
-/** The column that counts the same memory as TYPE in the other unit; -1 for none. @param {string} type */
-function partnerOf(type) {
-	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.endsWith("_objects") ? type.replace("_objects",
-		"_space") : "";
-	return facts.columns.findIndex((column) => column.type === wanted);
+/** The column of FACTS that counts the same memory as TYPE in the other unit; -1 for none. @param {Facts} facts @param {string} type */
+function partnerOf(facts, type) {
+	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.replace("_objects", "_space");
+	return facts.columns.findIndex((column) => column.type === wanted && wanted !== type);
 }
 
 /**
  * The metric of a column. For a film, RANGE says whether it is a change.
- * @param {number} column @param {boolean} [range] @returns {Metric}
+ * @param {Facts} facts @param {number} column @param {boolean} [range] @returns {Metric}
  */
-function metricOf(column, range) {
-	const {type, unit} = facts.columns[column], partner = partnerOf(type);
-	return {column, partner, type, unit, change: range ?? facts.change, base: range ?? facts.base, errors: facts.errors && (column === 0
-		|| partner === 0)};
+export function metricOf(facts, column, range) {
+	const {type, title, unit} = facts.columns[column], partner = partnerOf(facts, type);
+	return {column, partner, partnerUnit: facts.columns[partner]?.unit ?? "", type, title, unit, change: range ?? facts.change,
+		base: range ?? facts.base, errors: facts.errors && (column === 0 || partner === 0)};
 }
 
-/** @param {number} count @returns {Weights} */
-function emptyWeights(count) {
+/** @param {Metric} metric @param {number} count @returns {Weights} */
+export function emptyWeights(metric, count) {
 	const column = () => new Float64Array(count);
-	return {value: column(), base: column(), other: column(), variance: column(), skew: column()};
+	return {metric, value: column(), base: column(), other: column(), variance: column(), skew: column()};
 }
 
 /** @param {Weights} weights @param {(column: Float64Array) => Float64Array} change @returns {Weights} */
-function mapWeights({value, base, other, variance, skew}, change) {
-	return {value: change(value), base: change(base), other: change(other), variance: change(variance), skew: change(skew)};
+export function mapWeights({metric, value, base, other, variance, skew}, change) {
+	return {metric, value: change(value), base: change(base), other: change(other), variance: change(variance), skew: change(skew)};
 }
 
-/** The weights of the column that is shown. @param {Columns} columns @returns {Weights} */
-function weightsOf({values, bases}) {
+/** The weights of one of COLUMNS. @param {Columns} columns @param {Metric} metric @returns {Weights} */
+export function weightsOf({values, bases}, metric) {
 	const value = values[metric.column], nothing = () => new Float64Array(value.length);
-	return {value, base: bases[metric.column], other: values[metric.partner] ?? nothing(), variance: nothing(), skew: nothing()};
+	return {metric, value, base: bases[metric.column], other: values[metric.partner] ?? nothing(), variance: nothing(), skew: nothing()};
 }
 
 /** Adds item FROM of MORE to item TO of SUM. @param {Weights} sum @param {number} to @param {Weights} more @param {number} from */
-function addWeights(sum, to, more, from) {
+export function addWeights(sum, to, more, from) {
 	sum.value[to] += more.value[from];
 	sum.base[to] += more.base[from];
 	sum.other[to] += more.other[from];
@@ -161,7 +161,7 @@ function addWeights(sum, to, more, from) {
 }
 
 /** Fills in the errors of values, from the weight of one sample of each. @param {Weights} weights @param {Data} data */
-function spread({value, base, variance, skew}, {sample, columns}) {
+export function spread({metric, value, base, variance, skew}, {sample, columns}) {
 	const first = columns.values[0], before = columns.bases[0];
 	for (let i = 0; i < sample.length && metric.errors; i++) {
 		let weight = sample[i];
@@ -176,9 +176,9 @@ function spread({value, base, variance, skew}, {sample, columns}) {
 
 /**
  * The 95 % confidence interval of a value, as profile/unsample.c has it.
- * @param {number} value @param {number} variance @param {number} skew @returns {[number, number]}
+ * @param {Metric} metric @param {number} value @param {number} variance @param {number} skew @returns {[number, number]}
  */
-function interval(value, variance, skew) {
+export function interval(metric, value, variance, skew) {
 	const sigmas = 1.959964, weight = variance > 0 ? skew / variance : 0;
 	if (metric.base) {
 		const reach = sigmas * Math.sqrt(variance + weight * weight);
@@ -194,16 +194,19 @@ function interval(value, variance, skew) {
 	return [Math.max(0, value + weight * (quantile(-sigmas) - count)), value + weight * (quantile(sigmas) - count)];
 }
 
-/** Whether a change may be due to sampling alone. @param {number} value @param {number} variance @param {number} skew */
-function isNoise(value, variance, skew) {
+/**
+ * Whether a change may be due to sampling alone.
+ * @param {Metric} metric @param {number} value @param {number} variance @param {number} skew
+ */
+export function isNoise(metric, value, variance, skew) {
 	if (!metric.base || !metric.errors || value === 0)
 		return false;
-	const [low, high] = interval(value, variance, skew);
+	const [low, high] = interval(metric, value, variance, skew);
 	return low <= 0 && high >= 0;
 }
 
 /** Reads numbers in unsigned LEB128. */
-class Reader {
+export class Reader {
 	/** @param {Uint8Array} bytes */
 	constructor(bytes) {
 		this.bytes = bytes;
@@ -229,8 +232,8 @@ class Reader {
 		return column;
 	}
 
-	/** @param {number} count @param {number} [room] the number of zeroes to put first @returns {Columns} */
-	columns(count, room = 0) {
+	/** @param {Facts} facts @param {number} count @param {number} [room] the number of zeroes to put first @returns {Columns} */
+	columns(facts, count, room = 0) {
 		/** @type {Columns} */
 		const columns = {values: [], bases: []};
 		const nothing = new Float64Array(room + count);
@@ -260,7 +263,7 @@ class Reader {
 }
 
 /** The bytes of a block of the page. @param {string} id @returns {Promise<Uint8Array>} */
-async function readBlock(id) {
+export async function readBlock(id) {
 	const text = (document.getElementById(id)?.textContent ?? "").trim();
 	/** @type {Uint8Array} */
 	let packed;
@@ -277,8 +280,8 @@ async function readBlock(id) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** @param {Uint8Array} bytes @returns {Data} */
-function readTree(bytes) {
+/** @param {Facts} facts @param {Uint8Array} bytes @returns {Data} */
+export function readTree(facts, bytes) {
 	const reader = new Reader(bytes);
 	const strings = reader.strings(), functionCount = reader.number();
 	const [names, files, lines, modules] = [0, 1, 2, 3].map(() => reader.column(new Int32Array(functionCount)));
@@ -294,22 +297,22 @@ function readTree(bytes) {
 		path[depth] = i;
 	}
 	parent[0] = -1;
-	const func = reader.column(new Int32Array(count)), columns = reader.columns(count);
+	const func = reader.column(new Int32Array(count)), columns = reader.columns(facts, count);
 	const sample = facts.errors ? reader.column(new Float64Array(count)).map((weight) => weight / 16) : new Float64Array(count);
 	/* Function 0 stands for smaller stacks, and has no sum. */
-	const sums = facts.cut ? {self: reader.columns(functionCount, 1), total: reader.columns(functionCount, 1)} : null;
-	const data = {functions, parent, func, columns, self: weightsOf(columns), sample, sums};
+	const sums = facts.cut ? {self: reader.columns(facts, functionCount, 1), total: reader.columns(facts, functionCount, 1)} : null;
+	const data = {facts, functions, parent, func, columns, self: weightsOf(columns, metricOf(facts, 0)), sample, sums};
 	spread(data.self, data);
 	return data;
 }
 
-/** @param {Uint8Array} bytes @param {number} nodeCount @returns {Split} */
-function readSplit(bytes, nodeCount) {
+/** @param {Facts} facts @param {Uint8Array} bytes @param {number} nodeCount @returns {Split} */
+export function readSplit(facts, bytes, nodeCount) {
 	const reader = new Reader(bytes), groupCount = reader.number();
 	const [thread, size, age] = [0, 1, 2].map(() => reader.column(new Int32Array(groupCount)));
 	const counts = reader.column(new Int32Array(nodeCount)), first = new Int32Array(nodeCount + 1);
 	for (let i = 0; i < nodeCount; i++)
 		first[i + 1] = first[i] + counts[i];
 	const group = reader.column(new Int32Array(first[nodeCount]));
-	return {thread, size, age, first, group, columns: reader.columns(first[nodeCount])};
+	return {thread, size, age, first, group, columns: reader.columns(facts, first[nodeCount])};
 }

@@ -1,10 +1,12 @@
 // @ts-check
-/* theme.js - the light or the dark theme: as in the reader's system, or as selected here, which the browser remembers.
+/* theme.mjs - the light or the dark theme: as in the reader's system, or as selected here, which the browser remembers.
  * SPDX-License-Identifier: Apache-2.0 */
+import {element} from "./dom.mjs";
+import {oneOf} from "./state.mjs";
 
 /** @typedef {"auto" | "light" | "dark"} ThemeName */
 
-class Theme {
+export class Theme {
 	/** @param {() => void} changed */
 	constructor(changed) {
 		this.system = matchMedia("(prefers-color-scheme: dark)");

@@ -1,9 +1,14 @@
 // @ts-check
-/* tip.js - the figures of a box, in the panel of details and in the tooltip at the pointer.
+/* tip.mjs - the figures of a box, in the panel of details and in the tooltip at the pointer.
  * SPDX-License-Identifier: Apache-2.0 */
+import {interval} from "./data.mjs";
+import {make} from "./dom.mjs";
+import {human, humanBytes, meanSize, percent, present, signed} from "./units.mjs";
+/** @import {Func} from "./data.mjs" */
+/** @import {Box} from "./tree.mjs" */
 
 /** The place of a function, as text. @param {Func} func */
-function placeOf({file, line, module}) {
+export function placeOf({file, line, module}) {
 	return [file && file + (line ? ":" + line : ""), module].filter(Boolean).join(" · ");
 }
 
@@ -13,10 +18,11 @@ function placeOf({file, line, module}) {
  */
 
 /** Self and total of a box. @param {Box} box @param {number} whole @returns {FigureRow[]} */
-function figureRows(box, whole) {
+export function figureRows(box, whole) {
+	const {metric} = box.tree;
 	/** @param {string} name @param {number} value @param {number} base @param {number} size @returns {FigureRow} */
 	const row = (name, value, base, size) => ({name, share: percent(size, whole), sign: metric.change ? Math.sign(value) : 0,
-		cells: metric.base ? [signed(value), human(base), human(present(value, base))] : [signed(value)]});
+		cells: metric.base ? [signed(value, metric), human(base, metric.unit), human(present(value, base, metric.unit), metric.unit)] : [signed(value, metric)]});
 	const rows = [row("Total", box.value, box.base, box.size)];
 	if (box.hasSelf)
 		rows.unshift(row("Self", box.selfValue, box.selfBase, Math.abs(box.selfValue)));
@@ -24,18 +30,18 @@ function figureRows(box, whole) {
 }
 
 /** What else is known about a box: pairs of name and text. @param {Box} box @returns {[string, string][]} */
-function moreFigures(box) {
+export function moreFigures(box) {
 	/** @type {[string, string][]} */
-	const figures = [];
+	const figures = [], {metric} = box.tree;
 	if (metric.partner >= 0 && box.other) {
-		const {unit} = facts.columns[metric.partner], mean = meanSize(box.value, box.other);
-		figures.push([unit === "bytes" ? "Bytes" : "Objects", signed(box.other, unit)]);
+		const mean = meanSize(metric, box.value, box.other);
+		figures.push([metric.partnerUnit === "bytes" ? "Bytes" : "Objects", signed(box.other, metric, metric.partnerUnit)]);
 		if (mean > 0)
 			figures.push(["Mean size", humanBytes(mean)]);
 	}
 	if (metric.errors && box.variance > 0) {
-		const [low, high] = interval(box.value, box.variance, box.skew);
-		figures.push(["95 % interval", `${signed(low)} to ${signed(high)}`]);
+		const [low, high] = interval(metric, box.value, box.variance, box.skew);
+		figures.push(["95 % interval", `${signed(low, metric)} to ${signed(high, metric)}`]);
 		if (box.isNoise())
 			figures.push(["Noise", "sampling may explain it"]);
 	}
@@ -43,9 +49,9 @@ function moreFigures(box) {
 }
 
 /** Self and total as a small table. @param {Box} box @param {number} whole */
-function makeFigures(box, whole) {
+export function makeFigures(box, whole) {
 	const table = make("table", "figures"), body = make("tbody");
-	if (metric.base) {
+	if (box.tree.metric.base) {
 		const head = make("thead"), row = make("tr");
 		row.append(...["", "Change", "Before", "Now", "Share"].map((text) => make(text ? "th" : "td", "", text)));
 		head.append(row);
@@ -63,7 +69,7 @@ function makeFigures(box, whole) {
 }
 
 /** The tooltip at the pointer. */
-class Tip {
+export class Tip {
 	/** @param {HTMLElement} tip @param {Func[]} functions */
 	constructor(tip, functions) {
 		this.tip = tip;

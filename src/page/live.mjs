@@ -1,20 +1,53 @@
 // @ts-check
-/* live.js - the page of a process that runs: it follows, can be stopped at any moment, and goes on by itself when the server, the service
+/* live.mjs - the page of a process that runs: it follows, can be stopped at any moment, and goes on by itself when the server, the service
  * or the network were away.
  *
  * Everything a person chooses is in the address, by names and times, so that it outlives refreshes and restarts.
  * Longer than other files: one class follows the server and holds what is shown, so that a moment is never half of one answer and half
  * of the next.
  * SPDX-License-Identifier: Apache-2.0 */
+import {Chart} from "./chart.mjs";
+import {PathColors} from "./color.mjs";
+import {Course} from "./course.mjs";
+import {readTree} from "./data.mjs";
+import {element, make, say} from "./dom.mjs";
+import {download} from "./export.mjs";
+import {chooseProcess, listedProcesses, LiveServer, ServerError, splitBlocks} from "./live_data.mjs";
+import {showAllocator, showFix, showGrowing, showHealth, showRuns, showSource} from "./live_tabs.mjs";
+import {checkBrowser, Page} from "./page.mjs";
+import {readState, writeState} from "./state.mjs";
+import {showBill, showChurn} from "./tabs.mjs";
+import {Ranks} from "./tree.mjs";
+import {clockTime, humanBytes, humanObjects, humanRate, humanTime, percent} from "./units.mjs";
+/** @import {LiveSeries} from "./course.mjs" */
+/** @import {LiveProcess} from "./live_data.mjs" */
+/** @import {State} from "./state.mjs" */
+
+/** The question before an action, what it does, and the two answers. @type {Record<string, string[]>} */
+const questions = {
+	deactivate: ["Stop sampling in the service?",
+		"What the service allocates while sampling is stopped is never seen, by anybody. Samples so far stay. Pause holds only this page still.",
+		"Go on sampling", "Stop sampling"],
+	reset: ["Discard all samples?",
+		"The profile of the service then covers only what is allocated from now on. What this page has kept stays.", "Keep them", "Discard"],
+};
 
 class Live {
 	constructor() {
+		/** What shows the dump; null until the first is there. @type {Page | null} */
+		this.page = null;
+		/** The process whose first tab was chosen. */
+		this.opened = "";
+		/** What was chosen before. @type {State} */
+		this.early = readState(location.hash, null);
 		this.server = new LiveServer(location.search);
 		/** @type {LiveProcess[]} */
 		this.processes = [];
 		/** Instances and services of a store, and processes of folders, that the list has no room for. */
 		this.unlisted = [0, 0, 0];
-		this.history = new LiveHistory();
+		/** The server has not read all of its folders, or of its store, yet. */
+		this.loading = false;
+		this.history = new Course();
 		/** What the picture shows: the ids of its dumps. */
 		this.shownAt = 0;
 		this.shownBase = 0;
@@ -43,22 +76,23 @@ class Live {
 		this.filled = new Map();
 		/** What is being fetched for it. @type {Map<string, string>} */
 		this.filling = new Map();
-		this.chart = new LiveChart(element("live-chart"), {
+		this.paths = new PathColors();
+		this.chart = new Chart(this.paths, {
 			moment: (id) => this.chooseMoment(id),
 			range: (from, to) => this.go({base: new Date(from).toISOString(), at: new Date(to).toISOString()}),
-			select: (leaf) => shownPage?.choose(shownPage.byName.get(leaf) ?? 0, {}),
-		});
+			select: (leaf) => this.page?.choose(this.page.byName.get(leaf) ?? 0, {}),
+		}, {unit: "bytes", fixed: false, clock: clockTime, zone: ""});
 	}
 
 	/** @returns {State} */
 	get state() {
-		return shownPage ? shownPage.state : this.early;
+		return this.page ? this.page.state : this.early;
 	}
 
 	/** @param {Partial<State>} changes */
 	go(changes) {
-		if (shownPage) {
-			shownPage.go(changes);
+		if (this.page) {
+			this.page.go(changes);
 		} else {
 			this.early = {...this.early, ...changes};
 			history.replaceState(null, "", writeState(this.early));
@@ -71,11 +105,18 @@ class Live {
 		return this.state.process || this.key;
 	}
 
-	/** The process to show: the first if none is asked for. The list may not have it any more. @returns {LiveProcess | undefined} */
+	/** The process to show. The list may not have it yet, or not any more. @returns {LiveProcess | undefined} */
 	get process() {
-		const wanted = this.wantedKey;
-		return wanted ? this.processes.find((process) => process.process === wanted)
-			?? this.processes.find((process) => process.keys.includes(wanted)) : this.processes[0];
+		return chooseProcess(this.processes, this.wantedKey, this.loading);
+	}
+
+	/** Why there is no process to show. */
+	get absence() {
+		const wanted = this.wantedKey, {length} = this.processes;
+		if (this.loading)
+			return length ? `Loading … ${length} so far.` : "Loading …";
+		return wanted ? `${wanted} is not listed any more${wanted === this.key ? "; this is the last that is known of it" : ""}.`
+			: "No dump yet. The page shows the first one that is written.";
 	}
 
 	get following() {
@@ -84,19 +125,11 @@ class Live {
 
 	async start() {
 		checkBrowser();
-		this.takeAddress();
 		this.listen();
 		setInterval(() => this.tick(), 1000);
 		this.connect();
 		await this.refresh();
 		document.documentElement.dataset.ready = "yes";
-	}
-
-	/** Takes the token out of the address, and what to show from it. */
-	takeAddress() {
-		const rest = this.server.takeToken(location.hash);
-		history.replaceState(null, "", rest || location.pathname + location.search);
-		this.early = readState(rest);
 	}
 
 	/* Talking to the server. */
@@ -171,7 +204,7 @@ class Live {
 		this.lostSince = 0;
 		if (event === "hello" && data.started !== this.serverStart) {
 			if (this.serverStart) { /* another server: what is known of the old one may be wrong */
-				this.history = new LiveHistory();
+				this.history = new Course();
 				this.server.tree = null;
 			}
 			this.serverStart = data.started;
@@ -219,7 +252,8 @@ class Live {
 
 	async load() {
 		const list = await this.server.json("api/processes");
-		this.processes = list.processes;
+		this.loading = list.loading ?? false;
+		this.processes = listedProcesses(list);
 		this.unlisted = [list.unlisted_instances, list.unlisted_services, list.unlisted_processes];
 		this.version = list.cairn;
 		this.skew = Date.now() - list.now;
@@ -227,14 +261,12 @@ class Live {
 		this.showHead();
 		this.showList();
 		if (!process) {
-			const wanted = this.wantedKey;
-			this.showProblem(!wanted ? "No dump yet. The page shows the first one that is written."
-				: `${wanted} is not listed any more${wanted === this.key ? "; this is the last that is known of it" : ""}.`);
+			this.showProblem(this.absence, this.loading ? "nothing" : "lost");
 			return;
 		}
 		if (process.process !== this.key) {
 			this.key = process.process;
-			this.history = new LiveHistory();
+			this.history = new Course();
 			this.chart.clear();
 			this.server.tree = null;
 			this.filled.clear();
@@ -245,6 +277,7 @@ class Live {
 		/* The first picture need not wait for the course of things. */
 		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.cpu;
 		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last}) : null]);
+		this.history.limitOf = process.limit_of;
 		if (this.polls && process.live)
 			this.history.addResident(list.now, process.resident, process.limit);
 		if (process.dumps > 0 && !this.cpu)
@@ -284,7 +317,7 @@ class Live {
 	/** @param {LiveProcess} process @param {Record<string, number>} [wanted] */
 	async loadTree(process, wanted = this.wanted()) {
 		const url = this.url("tree", wanted);
-		if (url === this.asked && shownPage)
+		if (url === this.asked && this.page)
 			return;
 		const {bytes, at, base} = await this.server.fetchTree(url);
 		this.asked = url;
@@ -298,19 +331,15 @@ class Live {
 	/** @param {Uint8Array} bytes */
 	async showBytes(bytes) {
 		const blocks = splitBlocks(bytes), split = () => Promise.resolve(blocks.split);
-		if (shownPage) {
-			await shownPage.replace(blocks.facts, () => readTree(blocks.tree), split);
+		if (this.page) {
+			await this.page.replace(readTree(blocks.facts, blocks.tree), split);
 		} else {
 			performance.mark("tree");
-			useFacts(blocks.facts);
-			nameRanks = new Map();
-			const data = readTree(blocks.tree);
-			shownPage = new Page(data, null, split);
-			shownPage.state = this.early ?? shownPage.state;
-			rankSiblings(data.functions, shownPage.wholeSums.total.value);
-			shownPage.shown = (state) => this.stateShown(state);
+			this.page = new Page(readTree(blocks.facts, blocks.tree), null, split, this.paths, new Ranks());
+			this.page.state = this.early;
+			this.page.shown = (state) => this.stateShown(state);
 			element("picture").addEventListener("pointerdown", () => this.freeze());
-			await shownPage.show(shownPage.state);
+			await this.page.show(this.page.state);
 			performance.measure("update", "tree"); /* only the first: the browser keeps them all */
 		}
 		document.documentElement.dataset.shown = String(this.shownAt);
@@ -333,7 +362,12 @@ class Live {
 			this.bill = bill;
 			this.showBillTile();
 			if (bill)
-				showBill(element("panel-bill"), bill);
+				showBill(element("panel-bill"), bill, process.limit_of);
+			/* Where memory is not what the heap profile shows, this tab comes first, and is the one that opens. */
+			element("tab-bill").style.order = bill?.outside ? "-1" : "";
+			if (bill?.outside && this.opened !== process.process && this.state.tab === "functions")
+				this.go({tab: "bill"});
+			this.opened = bill ? process.process : this.opened;
 		});
 	}
 
@@ -366,7 +400,7 @@ class Live {
 		if (process.process !== this.key) /* the one that was chosen is loaded first */
 			return;
 		const {tab} = this.state;
-		const pick = (/** @type {string} */ name) => shownPage?.choose(shownPage.byName.get(name) ?? 0, {view: "around", zoom: []});
+		const pick = (/** @type {string} */ name) => this.page?.choose(this.page.byName.get(name) ?? 0, {view: "around", zoom: []});
 		element("tab-churn").hidden = !process.churn;
 		element("tab-runs").hidden = this.history.runs.length < 2;
 		element("tab-health").hidden = !process.live;
@@ -379,9 +413,9 @@ class Live {
 			await this.fill(tab, version + process.state, () => this.history.runs, (runs) =>
 				showRuns(panel, runs, (run) => this.chooseMoment(run.last)));
 		else if (tab === "churn")
-			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => shownPage?.chooseFreed(name)));
+			await this.fill(tab, version, ask("churn"), (churn) => showChurn(panel, churn, (name) => this.page?.chooseFreed(name)));
 		else if (tab === "health")
-			await this.fill(tab, version, ask("health"), (health) => showHealth(panel, health, process));
+			await this.fill(tab, version, ask("health"), (health) => showHealth(panel, health, process, this.page?.data.facts));
 		else if (tab === "allocator")
 			await this.fill(tab, version, ask("allocator"), (allocator) => showAllocator(panel, allocator));
 		else if (tab === "source")
@@ -393,7 +427,7 @@ class Live {
 		const show = (/** @type {string} */ text) => panel.replaceChildren(make("p", "empty", text)), {key, shownAt} = this;
 		try {
 			await this.fill("source", shownAt + name, () => name && this.server.json(this.url("source", {function: name, at: shownAt})), (source) =>
-				source ? showSource(panel, source, name) : show("Select a function, in the picture or in a table, to see its lines."));
+				source ? showSource(panel, source, name, this.page?.data.facts.columns[0].unit ?? "bytes") : show("Select a function, in the picture or in a table, to see its lines."));
 		} catch (error) {
 			if (key === this.key && name === this.state.selected) {
 				this.filled.delete("source");
@@ -432,38 +466,41 @@ class Live {
 		const ago = Math.max(0, Math.round((Date.now() - this.skew - process.last) / 1000));
 		element("title").textContent = process.program || process.process;
 		document.title = (process.kind === "growing" ? "↗ " : "") + (process.program || process.process) + " · Cairn";
-		const words = {waiting: "waiting", sampling: "sampling", paused: "paused", stopped: "stopped", silent: "no answer", ended: "ended",
+		const words = {waiting: "waiting", sampling: "sampling", paused: "sampling paused", stopped: "stopped", silent: "no answer", ended: "ended",
 			dumps: "dumps"};
 		const since = process.state === "sampling" && process.sampling_since ? process.sampling_since : process.since;
 		const parts = [process.pid ? `PID ${process.pid}` : "", process.host, words[process.state] + (process.state === "dumps" ? ""
 			: process.state === "ended" ? ` ${process.why}` : ` since ${clockTime(since, false)}`),
 			process.last ? `data ${ago < 120 ? ago + " s" : humanTime(ago)} old` : "",
 			[process.engine, process.period > 1 ? humanBytes(process.period, true) : ""].filter(Boolean).join(", "),
-			process.cost ? `snapshot ${Math.round(process.cost * 1000)} ms` : ""];
+			process.cost ? `snapshot ${Math.round(process.cost * 1000)} ms` : "",
+			["early", "nothing"].includes(process.kind) && process.next_in > 0 ? `next in ${Math.ceil(process.next_in)} s` : ""];
 		const line = element("state");
 		line.textContent = parts.filter(Boolean).join(" · ");
 		line.title = process.command;
 		line.dataset.state = this.lostSince ? "lost" : process.state;
 		const verdict = element("verdict"), lost = this.lostSince ? Math.round((Date.now() - this.lostSince) / 1000) : 0;
-		const sentence = lost > 2 ? `No connection to the server for ${lost} s; trying again. Before: ${process.sentence}` : process.sentence;
+		const sentence = lost > 2 ? `no connection to the server for ${lost} s; trying again; until then: ${process.sentence}` : process.sentence;
 		if (verdict.textContent !== sentence)
 			verdict.textContent = sentence;
+		element("forecast").textContent = lost > 2 ? "" : process.forecast;
+		element("forecast").hidden = lost > 2 || !process.forecast;
 		verdict.dataset.kind = lost > 2 ? "lost" : process.state === "ended" ? "ended" : process.state === "silent" ? "lost" : process.kind;
-		const pause = /** @type {HTMLButtonElement} */ (element("pause"));
-		pause.textContent = process.state === "paused" ? "Start" : "Pause";
-		pause.title = process.state === "paused" ? "Start sampling in the service" : "Stop sampling in the service; samples stay";
-		for (const [id, on] of /** @type {const} */ ([["pause", process.live && process.state !== "silent"], ["snapshot", process.live],
-			["set-base", process.dumps > 0], ["save", process.dumps > 0]]))
+		const sampling = element("sampling"), paused = process.state === "paused";
+		sampling.textContent = paused ? "Start sampling" : "Stop sampling …";
+		sampling.dataset.live = paused ? "activate" : "deactivate";
+		for (const [id, on] of /** @type {const} */ ([["pause", process.live && process.dumps > 0], ["snapshot", process.live],
+			["set-base", process.dumps > 0], ["save", process.dumps > 0], ["sampling", process.state !== "silent"]]))
 			/** @type {HTMLButtonElement} */ (element(id)).disabled = !on || this.lostSince > 0;
 		element("more-button").hidden = !process.live;
 		element("footer").textContent = `Cairn ${this.version ?? ""}. The page loads nothing from other servers.`;
 		this.showMoment();
 	}
 
-	/** @param {string} text */
-	showProblem(text) {
+	/** @param {string} text @param {string} [kind] */
+	showProblem(text, kind = "lost") {
 		element("verdict").textContent = text;
-		element("verdict").dataset.kind = "lost";
+		element("verdict").dataset.kind = kind;
 	}
 
 	showMoment() {
@@ -481,13 +518,11 @@ class Live {
 		if (element("moment").textContent !== all)
 			element("moment").textContent = all;
 		element("follow").hidden = this.following;
+		element("pause").textContent = this.following ? "Pause" : "Resume";
+		element("pause").title = this.following ? "Hold this page still; the service goes on (Space)" : "Follow again (Space)";
 		element("clear-base").hidden = !base || this.cpu;
 		element("set-base").setAttribute("aria-pressed", String(Boolean(base)));
 		element("tab-functions").textContent = this.shownBase ? "Change" : "Now";
-		const slider = element("live-chart"), {points} = this.history;
-		slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)));
-		slider.setAttribute("aria-valuenow", String(Math.max(0, points.findIndex((point) => point.id === this.shownAt))));
-		slider.setAttribute("aria-valuetext", all);
 	}
 
 	/** @param {string} id @param {string} number @param {string} more @param {string} [kind] */
@@ -506,7 +541,7 @@ class Live {
 			return;
 		const resident = process.resident || last?.resident || 0, limit = process.limit || history.limit, share = limit ? resident / limit : 0;
 		this.tile("tile-resident", resident ? humanBytes(resident) : "–", limit ? `${percent(resident, limit)} of ${humanBytes(limit)}`
-			+ (process.limit_of === "machine" ? " in the machine" : "") : "", share > 0.9 ? "alarm" : "");
+			+ (process.limit_of.startsWith("machine") ? ` in the ${process.limit_of}` : "") : "", share > 0.9 ? "alarm" : "");
 		const bar = /** @type {HTMLElement | null} */ (document.querySelector("#tile-resident .bar"));
 		if (bar)
 			bar.style.width = Math.min(100, 100 * share).toFixed(1) + "%";
@@ -517,7 +552,7 @@ class Live {
 		element("tile-growth").querySelector(".tile-name")?.replaceChildren(seconds >= 299 || seconds <= 0 ? "Last five minutes"
 			: `Last ${humanTime(seconds)}`);
 		this.tile("tile-growth", seconds > 0 ? (change > 0 ? "+" : "") + humanBytes(change) : "–",
-			seconds > 0 ? liveRate((change / seconds) * 3600) + " resident" : "", change > 0.02 * (resident || 1) ? "up" : "");
+			seconds > 0 ? humanRate((change / seconds) * 3600) + " resident" : "", change > 0.02 * (resident || 1) ? "up" : "");
 	}
 
 	/** The bill as one bar. */
@@ -533,15 +568,19 @@ class Live {
 		bar.replaceChildren(...lines.map((line, i) => {
 			const part = make("span");
 			part.style.width = (100 * line.share).toFixed(2) + "%";
-			part.style.background = layerColors[i % layerColors.length];
+			part.style.background = `color-mix(in srgb, var(--accent) ${Math.max(12, 88 - 19 * i)}%, var(--well))`;
 			part.title = `${line.name}: ${humanBytes(line.bytes)}`;
 			return part;
 		}));
-		words?.replaceChildren(lines.slice(0, 2).map((line) => `${percent(line.bytes, bill.total)} ${line.name}`).join(", "));
+		words?.replaceChildren(bill.sentence || lines.slice(0, 2).map((line) => `${percent(line.bytes, bill.total)} ${line.name}`).join(", "));
 	}
 
 	drawChart() {
-		this.chart.show(this.history, this.following ? 0 : this.shownAt, this.shownBase);
+		const last = this.history.points.at(-1)?.id ?? 0, at = this.shownAt || last, moves = this.shownBase > 0 || !this.following;
+		const known = this.paths.known.length;
+		this.chart.show(this.history, moves ? this.shownBase || at : 0, moves ? at : 0);
+		if (this.paths.known.length !== known)
+			this.page?.recolor();
 	}
 
 	showList() {
@@ -595,7 +634,7 @@ class Live {
 	/** Keeps what is shown, whatever comes. */
 	freeze() {
 		if (this.following && this.shownAt && this.process?.live)
-			shownPage.go({at: new Date(this.shownAt).toISOString()}, true);
+			this.page?.go({at: new Date(this.shownAt).toISOString()}, true);
 	}
 
 	resume() {
@@ -625,12 +664,20 @@ class Live {
 	async act(what) {
 		try {
 			await this.server.post(this.url(what));
-			say({activate: "Sampling", deactivate: "Paused; samples stay", dump: "The service has written a dump",
+			say({activate: "Sampling", deactivate: "Sampling is stopped; samples stay", dump: "The service has written a dump",
 				reset: "All samples are discarded", snapshot: "Snapshot taken", attach: "Attached; the first snapshot follows"}[what] ?? "Done");
 			this.refresh();
 		} catch (error) {
 			say(error instanceof Error ? error.message : String(error));
 		}
+	}
+
+	/** What changes the profile for everybody is done after a question. @param {string} what */
+	askFirst(what) {
+		const dialog = /** @type {HTMLDialogElement} */ (element("confirm"));
+		["title", "text", "no", "yes"].forEach((part, i) => element("confirm-" + part).textContent = questions[what][i]);
+		dialog.dataset.what = what;
+		dialog.showModal();
 	}
 
 	async profileCpu() {
@@ -674,15 +721,19 @@ class Live {
 	/** Once a second: ages go on, and the sentence counts down. */
 	tick() {
 		this.showHead();
-		if (this.process && (this.process.kind === "early" || this.process.kind === "nothing" || this.process.state === "silent") && !this.busy
-			&& !document.hidden)
+		const waits = this.process ? ["early", "nothing"].includes(this.process.kind) || this.process.state === "silent" : this.loading;
+		if (waits && !this.busy && !document.hidden)
 			this.refresh();
 	}
 
 	listen() {
 		/** @param {string} id @param {() => void} act */
 		const on = (id, act) => element(id).addEventListener("click", act);
-		on("pause", () => this.act(this.process?.state === "paused" ? "activate" : "deactivate"));
+		on("pause", () => this.following ? this.freeze() : this.resume());
+		on("full-width", () => {
+			const wide = document.documentElement.toggleAttribute("data-wide");
+			element("full-width").setAttribute("aria-pressed", String(wide));
+		});
 		on("snapshot", () => this.act("snapshot"));
 		on("set-base", () => this.toggleBase());
 		on("clear-base", () => this.toggleBase());
@@ -694,17 +745,18 @@ class Live {
 		items.forEach((button) => button.addEventListener("click", () => {
 			this.openMore(false);
 			const what = button.dataset.live ?? "";
-			if (what === "reset")
-				/** @type {HTMLDialogElement} */ (element("confirm")).showModal();
+			if (what in questions)
+				this.askFirst(what);
 			else if (what === "cpu")
 				this.profileCpu();
 			else
 				this.act(what);
 		}));
 		element("confirm").addEventListener("close", () => {
-			if (/** @type {HTMLDialogElement} */ (element("confirm")).returnValue === "yes")
-				this.act("reset");
-			/** @type {HTMLDialogElement} */ (element("confirm")).returnValue = "";
+			const dialog = /** @type {HTMLDialogElement} */ (element("confirm"));
+			if (dialog.returnValue === "yes")
+				this.act(dialog.dataset.what ?? "");
+			dialog.returnValue = "";
 		});
 		document.addEventListener("pointerdown", (event) => {
 			const target = /** @type {Node} */ (event.target);
@@ -719,12 +771,6 @@ class Live {
 			}
 		});
 		addEventListener("online", () => this.refresh());
-		addEventListener("hashchange", () => { /* an address with a token, opened in this tab, loads nothing */
-			if (new URLSearchParams(location.hash.slice(1)).has("token")) {
-				this.takeAddress();
-				this.refresh();
-			}
-		});
 		document.addEventListener("keydown", (event) => this.press(event));
 	}
 
@@ -750,7 +796,9 @@ class Live {
 	}
 }
 
-/** The live page, for those who look at it from outside: a person at the console, a test. */
 const live = new Live();
+
+/* For those who look at it from outside: a person at the console, a test. */
+Object.defineProperty(window, "cairn", {value: live});
 
 live.start().catch((error) => live.showProblem(String(error instanceof Error ? error.message : error)));

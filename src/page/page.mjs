@@ -1,28 +1,40 @@
 // @ts-check
-/* main.js - the page: its state, which is kept in the address, and all actions of the reader.
+/* page.mjs - the page: its state, which is kept in the address, and all actions of the reader.
  *
  * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever inserted as text.
  * Longer than other files: every action, by mouse, keyboard or address, ends in the same few functions that show the state.
  * SPDX-License-Identifier: Apache-2.0 */
+import {hsl, Palette} from "./color.mjs";
+import {metricOf, readSplit, spread, weightsOf} from "./data.mjs";
+import {element, make, say} from "./dom.mjs";
+import {copyText, download, foldedText, pictureSvg} from "./export.mjs";
+import {showTotal} from "./head.mjs";
+import {Picture} from "./picture.mjs";
+import {gzip, pprofBytes} from "./pprof.mjs";
+import {joinNames, readState, writeState} from "./state.mjs";
+import {fillParts, FunctionTable} from "./table.mjs";
+import {Theme} from "./theme.mjs";
+import {makeFigures, moreFigures, placeOf, Tip} from "./tip.mjs";
+import {aroundBoxes, Box, callsBox, exactly, isSplit, leavesBox, matching, passing, refine, threadKey, threadOf, UpBox, wantedGroups} from "./tree.mjs";
+import {ageName, human, humanCount, percent, sizeName} from "./units.mjs";
+/** @import {ColorMode, PathColors} from "./color.mjs" */
+/** @import {Data, Split, Sums} from "./data.mjs" */
+/** @import {Film} from "./film.mjs" */
+/** @import {Rect} from "./picture.mjs" */
+/** @import {Exported} from "./pprof.mjs" */
+/** @import {State} from "./state.mjs" */
+/** @import {Filter, Ranks} from "./tree.mjs" */
 
-/** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
-const element = (id) => /** @type {T} */ (document.getElementById(id));
-
-let toastTimer = 0;
-
-/** Shows a short message for a moment. @param {string} text */
-function say(text) {
-	const toast = element("toast");
-	toast.textContent = text;
-	toast.classList.add("on");
-	clearTimeout(toastTimer);
-	toastTimer = setTimeout(() => toast.classList.remove("on"), 4000);
-}
-
-class Page {
-	/** @param {Data} data @param {Film | null} film @param {() => Promise<Uint8Array>} splitBytes how the tree splits by thread and size */
-	constructor(data, film, splitBytes) {
+export class Page {
+	/**
+	 * @param {Data} data @param {Film | null} film @param {() => Promise<Uint8Array>} splitBytes how the tree splits by thread and size
+	 * @param {PathColors} paths the colours of call paths
+	 * @param {Ranks | null} [ranks] which keep the order of siblings; null if the largest comes first
+	 */
+	constructor(data, film, splitBytes, paths, ranks = null) {
+		const {facts} = data;
 		this.data = data;
+		this.ranks = ranks;
 		this.film = film;
 		this.splitBytes = splitBytes;
 		/** @type {Map<string, number>} */
@@ -33,7 +45,7 @@ class Page {
 		/** Called with every state that is shown. @type {(state: State) => void} */
 		this.shown = () => {};
 		this.rangeKey = film ? "" : "all";
-		this.state = readState(location.hash.length > 1 ? location.hash : facts.state ?? "");
+		this.state = readState(location.hash.length > 1 ? location.hash : facts.state ?? "", facts);
 		this.split = /** @type {Split | null} */ (null);
 		this.tree = refine(data, null, [], true);
 		this.treeKey = "";
@@ -45,11 +57,7 @@ class Page {
 		this.matches = {key: "", at: -1, items: []};
 		this.wholeSums = this.sumUp();
 		this.sums = this.wholeSums;
-		const {film: whole = facts.course} = facts;
-		this.chart = whole ? new Chart(whole, facts.film ? (range) => this.go({range, zoom: []}) : null,
-			(leaf) => this.choose(this.byName.get(leaf) ?? 0, {view: "around", zoom: []})) : null;
-		if (facts.course)
-			this.chart?.show(facts.course);
+		this.rank();
 		this.menuBox = /** @type {Box | null} */ (null);
 		this.box = /** @type {Box} */ (callsBox(this.tree));
 		this.boxKey = "";
@@ -57,7 +65,7 @@ class Page {
 		this.up = /** @type {Box | null} */ (null);
 		this.rest = this.box;
 		this.restKey = "";
-		this.palette = new Palette(data.functions);
+		this.palette = new Palette(data.functions, paths);
 		this.palette.assign(this.wholeSums.self.value);
 		this.tip = new Tip(element("tip"), data.functions);
 		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), this.palette, {
@@ -86,23 +94,32 @@ class Page {
 		this.listen();
 	}
 
+	/** What the numbers mean. */
+	get metric() {
+		return this.data.self.metric;
+	}
+
+	/** Orders siblings as before, and new ones after them. */
+	rank() {
+		if (this.ranks)
+			this.tree.order = this.ranks.add(this.data.functions, this.wholeSums.total.value);
+	}
+
 	/** Self and total of each function over everything; from the page's own sums if its tree does not contain every stack. @returns {Sums} */
 	sumUp() {
-		const {sums} = this.data, own = sums && !this.film && !metric.errors ? null : this.tree.sums(this.data.functions.length);
+		const {sums} = this.data, {metric} = this, own = sums && !this.film && !metric.errors ? null : this.tree.sums(this.data.functions.length);
 		if (!sums || this.film)
 			return /** @type {Sums} */ (own);
-		const self = weightsOf(sums.self), total = weightsOf(sums.total);
+		const self = weightsOf(sums.self, metric), total = weightsOf(sums.total, metric);
 		return own ? {self: {...self, variance: own.self.variance, skew: own.self.skew}, total} : {self, total};
 	}
 
 	/**
 	 * Replaces the data by those of the same program at another time. Selections are kept, by name.
-	 * @param {Facts} next @param {(facts: Facts) => Data} read @param {() => Promise<Uint8Array>} splitBytes @param {boolean} [keepColors]
+	 * @param {Data} data @param {() => Promise<Uint8Array>} splitBytes @param {boolean} [keepColors]
 	 */
-	async replace(next, read, splitBytes, keepColors = true) {
+	async replace(data, splitBytes, keepColors = true) {
 		const {pointed} = this.picture;
-		useFacts(next);
-		const data = read(next);
 		this.data = data;
 		this.splitBytes = splitBytes;
 		this.split = null;
@@ -115,7 +132,6 @@ class Page {
 		this.palette.update(data.functions, this.wholeSums.self.value, keepColors);
 		this.tip.functions = data.functions;
 		this.table.replace(data.functions);
-		rankSiblings(data.functions, this.wholeSums.total.value);
 		this.picture.pointed = null;
 		this.picture.keepPlace = true;
 		await this.show(this.state);
@@ -137,7 +153,7 @@ class Page {
 
 	/** Shows the callers of a function and what it allocated: little of what is freed again is live memory. @param {string} name */
 	chooseFreed(name) {
-		const value = "alloc_space", other = facts.columns.some(({type}, i) => i > 0 && type === value);
+		const value = "alloc_space", other = this.data.facts.columns.some(({type}, i) => i > 0 && type === value);
 		this.choose(this.byName.get(name) ?? 0, {view: "around", zoom: [], ...(other ? {value} : {})});
 	}
 
@@ -157,7 +173,7 @@ class Page {
 
 	/** @param {Box} box */
 	name(box) {
-		return box.func || box.above ? this.data.functions[box.func].name : metric.change ? "all changes" : "everything";
+		return box.func || box.above ? this.data.functions[box.func].name : this.metric.change ? "all changes" : "everything";
 	}
 
 	/* State. */
@@ -180,7 +196,7 @@ class Page {
 		const wanted = writeState(state);
 		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some(isSplit);
 		if (needsSplit && !this.split && !this.film)
-			this.split = readSplit(await this.splitBytes(), this.data.parent.length);
+			this.split = readSplit(this.data.facts, await this.splitBytes(), this.data.parent.length);
 		if (wanted !== writeState(this.state))
 			return;
 		if (!this.picture.keepPlace)
@@ -196,27 +212,24 @@ class Page {
 
 	/** Shows the data of the selected value and range. */
 	showData() {
-		const {film, chart, data, state} = this;
+		const {film, data, state} = this, {facts} = data;
 		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null;
 		const rangeKey = range ? range.from + "-" + range.to : "all" + this.generation;
 		const column = Math.max(0, facts.columns.findIndex(({type}) => type === state.value)), key = column + " " + rangeKey;
 		if (key === this.shownKey) {
-			if (range && chart && (chart.range.from !== range.from || chart.range.to !== range.to))
-				chart.show(range);
 			return;
 		}
 		this.shownKey = key;
 		this.rangeKey = key;
-		metric = metricOf(column, range ? range.from !== range.to : undefined);
-		data.self = weightsOf(data.columns);
+		data.self = weightsOf(data.columns, metricOf(facts, column, range ? range.from !== range.to : undefined));
 		if (film && range) {
 			film.fill(range, data.self);
-			chart?.show(range);
 		}
 		spread(data.self, data);
 		this.tree = refine(data, null, [], state.widths === "change");
 		this.treeKey = "[]" + state.widths + key;
 		this.sums = this.wholeSums = this.sumUp();
+		this.rank();
 		showTotal(this);
 	}
 
@@ -225,7 +238,7 @@ class Page {
 		if (key === this.treeKey)
 			return;
 		this.treeKey = key;
-		this.tree = refine(this.data, this.split, state.filters, state.widths === "change");
+		this.tree = refine(this.data, this.split, state.filters, state.widths === "change", this.tree.order);
 		this.sums = state.filters.length ? this.tree.sums(this.data.functions.length) : this.wholeSums;
 	}
 
@@ -254,7 +267,7 @@ class Page {
 		const nothing = element("nothing");
 		nothing.hidden = this.root.size > 0;
 		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
-			: metric.change ? "Nothing changed in between." : "There is no memory in this profile.";
+			: this.metric.change ? "Nothing changed in between." : "There is no memory in this profile.";
 		this.detail(this.resting());
 	}
 
@@ -272,8 +285,9 @@ class Page {
 
 	/** @returns {ColorMode} */
 	colorMode() {
-		const {color} = this.state;
-		return color && (color !== "change" || metric.change) ? color : metric.change ? "change" : "module";
+		const {color} = this.state, {change} = this.metric;
+		return color && (color !== "change" || change) && (color !== "path" || this.palette.paths.known.length) ? color : change ? "change"
+			: this.palette.paths.known.length ? "path" : "module";
 	}
 
 	/** What the details show while the pointer is elsewhere: the zoomed box, or the selected function. */
@@ -305,7 +319,7 @@ class Page {
 		this.picture.paint();
 		const {size, nodes} = this.found ? this.tree.matched(this.found) : {size: 0, nodes: 0}, whole = this.tree.size[0];
 		this.foundNodes = nodes;
-		element("matched").textContent = this.found ? `${percent(size, whole)} matched, ${human(size)}` : "";
+		element("matched").textContent = this.found ? `${percent(size, whole)} matched, ${human(size, this.metric.unit)}` : "";
 		element("search-actions").hidden = element("search-steps").hidden = !this.found;
 		for (const id of ["search-next", "search-previous"])
 			/** @type {HTMLButtonElement} */ (element(id)).disabled = nodes === 0;
@@ -346,8 +360,22 @@ class Page {
 
 	/* Controls. */
 
+	/** The buttons for what the columns are of; those that are there already stay, and keep the focus. */
+	showKinds() {
+		const {kinds} = this.data.facts, group = element("kinds");
+		if ([...group.children].map((button) => button.textContent).join() !== kinds.map(({label}) => label).join())
+			group.replaceChildren(...kinds.map(({kind, label, hint}) => {
+				const button = make("button", "", label);
+				button.dataset.kindOf = kind;
+				button.title = hint;
+				button.onclick = () => this.chooseValue(kind, this.metric.type.split("_")[1]);
+				return button;
+			}));
+		group.hidden = kinds.length < 2;
+	}
+
 	showControls() {
-		const {state, selected} = this;
+		const {state, selected, metric} = this, {columns} = this.data.facts;
 		/** @param {string} attribute @param {string} value */
 		const press = (attribute, value) => document.querySelectorAll(`button[data-${attribute}]`).forEach((button) => {
 			const pressed = button.getAttribute("data-" + attribute) === value;
@@ -359,21 +387,19 @@ class Page {
 		press("widths", state.widths);
 		press("tab", state.tab);
 		press("color", this.colorMode());
-		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type);
+		const has = (/** @type {string} */ type) => columns.some((column) => column.type === type);
 		const [kind, unit = ""] = metric.type.split("_");
+		this.showKinds();
 		press("kind-of", kind);
 		press("unit", unit);
-		const kinds = /** @type {HTMLElement[]} */ ([...element("kinds").querySelectorAll("button")]);
-		for (const button of kinds)
-			button.hidden = !has(button.dataset.kindOf + "_space") && !has(button.dataset.kindOf + "_objects");
-		element("kinds").hidden = kinds.filter((button) => !button.hidden).length < 2;
 		for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (element("units").querySelectorAll("button")))
 			button.disabled = !has(kind + "_" + button.dataset.unit);
-		element("units").hidden = !facts.columns.some(({type}) => type.endsWith("_objects")) || !unit;
+		element("units").hidden = !columns.some(({type}) => type.endsWith("_objects")) || !unit;
 		const around = /** @type {HTMLButtonElement} */ (document.querySelector('[data-view="around"]'));
 		around.disabled = !selected;
 		around.title = selected ? "All callers and callees of " + this.data.functions[selected].name : "Select a function first";
 		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="change"]')).hidden = !metric.change;
+		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="path"]')).hidden = !this.palette.paths.known.length;
 		element("reset").hidden = this.box === this.root;
 		document.querySelectorAll('[role="tabpanel"]').forEach((panel) => {
 			/** @type {HTMLElement} */ (panel).hidden = panel.id !== "panel-" + state.tab;
@@ -382,6 +408,13 @@ class Page {
 		pills.hidden = state.filters.length === 0;
 		pills.replaceChildren(...state.filters.map((filter) => this.makePill(filter)));
 		this.showLegend();
+	}
+
+	/** Shows the colours of call paths that the chart has only now. */
+	recolor() {
+		this.palette.mode = this.colorMode();
+		this.picture.paint();
+		this.showControls();
 	}
 
 	/** Shows what the colours mean. */
@@ -397,7 +430,10 @@ class Page {
 		const {dark} = this.palette, grew = dark ? hsl(8, 60, 38) : hsl(8, 85, 73), shrank = dark ? hsl(213, 60, 38) : hsl(213, 85, 73);
 		if (mode === "change")
 			legend.replaceChildren(entry(grew, "grew"), entry(shrank, "shrank"), entry(shrank, "vanished", "gone"),
-				entry(dark ? hsl(40, 4, 29) : hsl(40, 10, 88), metric.errors ? "unchanged, or within the noise of sampling" : "unchanged"));
+				entry(dark ? hsl(40, 4, 29) : hsl(40, 10, 88), this.metric.errors ? "unchanged, or within the noise of sampling" : "unchanged"));
+		else if (mode === "path")
+			legend.replaceChildren(...this.palette.drawnPaths(this.picture.rects()).slice(0, most).map((name) => entry(this.palette.paths.color(name), name)),
+				entry(this.palette.paths.color(""), "others"));
 		else if (mode === "module")
 			legend.replaceChildren(...this.palette.drawn(this.picture.rects()).slice(0, most)
 				.map((module) => entry(this.palette.moduleColor(module), module)));
@@ -408,8 +444,8 @@ class Page {
 	/** @param {Filter} filter */
 	makePill(filter) {
 		const words = {focus: "only", ignore: "without", hide: "hidden", thread: "thread", size: "objects", age: "age"}[filter.kind];
-		const text = filter.kind === "thread" ? this.threadName(threadOf(filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
-			: filter.kind === "age" ? ageName(filter.text) : filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
+		const text = filter.kind === "thread" ? this.threadName(threadOf(this.data.facts, filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
+			: filter.kind === "age" ? ageName(filter.text, this.data.facts) : filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
 		const item = make("li", "pill"), remove = make("button", "", "×");
 		remove.setAttribute("aria-label", `Remove the filter: ${words} ${text}`);
 		remove.addEventListener("click", () => this.go({filters: this.state.filters.filter((other) => other !== filter)}));
@@ -419,7 +455,7 @@ class Page {
 
 	/** @param {number} thread */
 	threadName(thread) {
-		const at = facts.threads[thread] ?? {name: "", id: ""};
+		const at = this.data.facts.threads[thread] ?? {name: "", id: ""};
 		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id ? "number " + at.id : "not known";
 	}
 
@@ -442,11 +478,11 @@ class Page {
 
 	/** @param {string} id @param {"thread" | "size" | "age"} kind @param {string} empty */
 	fillParts(id, kind, empty) {
-		const {filters} = this.state, text = (/** @type {number} */ key) => kind === "thread" ? threadKey(key) : String(key);
+		const {filters} = this.state, {facts} = this.data, text = (/** @type {number} */ key) => kind === "thread" ? threadKey(facts, key) : String(key);
 		const parts = this.parts(kind), name = (/** @type {number} */ key) => kind === "thread" ? this.threadName(key)
-			: kind === "size" ? sizeName(key) : ageName(String(key));
+			: kind === "size" ? sizeName(key) : ageName(String(key), facts);
 		const isActive = (/** @type {string} */ wanted) => filters.some((filter) => filter.kind === kind && filter.text === wanted);
-		fillParts(element(id), parts.map(({key, value, other}) => ({
+		fillParts(element(id), this.metric, parts.map(({key, value, other}) => ({
 			label: name(key), value, other, active: isActive(text(key)),
 			pick: () => this.toggle({kind, text: text(key)}),
 			more: kind === "age" && key < facts.ages.length ? {label: "and older", active: isActive(key + "+"),
@@ -456,11 +492,11 @@ class Page {
 
 	/** The memory of each thread, size or age, under all filters except those of the same kind. @param {"thread" | "size" | "age"} kind */
 	parts(kind) {
-		const {split, data, state} = this;
+		const {split, data, state} = this, {threads} = data.facts;
 		if (!split)
 			return [];
-		const passed = passing(data, state.filters), weights = weightsOf(split.columns);
-		const wanted = wantedGroups(split, state.filters.filter((filter) => filter.kind !== kind));
+		const passed = passing(data, state.filters), weights = weightsOf(split.columns, this.metric);
+		const wanted = wantedGroups(data.facts, split, state.filters.filter((filter) => filter.kind !== kind));
 		/** @type {Map<number, {key: number, value: number, other: number}>} */
 		const sums = new Map();
 		for (let node = 0; node < passed.length; node++)
@@ -474,7 +510,7 @@ class Page {
 				sums.set(key, sum);
 			}
 		const known = [...sums.values()].filter(({key, value}) =>
-			value && (kind !== "thread" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
+			value && (kind !== "thread" ? key > 0 : threads[key]?.name || threads[key]?.id));
 		return known.sort((a, b) => kind !== "thread" ? a.key - b.key : Math.abs(b.value) - Math.abs(a.value));
 	}
 
@@ -494,8 +530,8 @@ class Page {
 	 * @param {string} kind @param {string} unit
 	 */
 	chooseValue(kind, unit) {
-		const type = facts.columns.some((column) => column.type === kind + "_" + unit) ? kind + "_" + unit : kind + "_space";
-		this.go({value: type === facts.columns[0].type ? "" : type});
+		const {columns} = this.data.facts, type = columns.some((column) => column.type === kind + "_" + unit) ? kind + "_" + unit : kind + "_space";
+		this.go({value: type === columns[0].type ? "" : type});
 	}
 
 	/** @param {Filter} filter */
@@ -547,16 +583,15 @@ class Page {
 
 	/** All data that pass the filters, with all values. @returns {Exported} */
 	exported() {
-		const {data, tree, state} = this, shown = metric;
+		const {data, tree, state, metric} = this, {facts, functions} = data;
 		const order = [...new Set([metric.column, ...facts.columns.keys()])];
 		const values = order.map((column) => {
-			if (column === shown.column)
+			if (column === metric.column)
 				return tree.self.value;
-			metric = metricOf(column, this.film ? shown.change : undefined);
-			return refine({...data, self: weightsOf(data.columns)}, this.split, state.filters, true).self.value;
+			const self = weightsOf(data.columns, metricOf(facts, column, this.film ? metric.change : undefined));
+			return refine({...data, self}, this.split, state.filters, true).self.value;
 		});
-		metric = shown;
-		return {functions: data.functions, parent: tree.parent, func: tree.func, types: order.map((column) => facts.columns[column]), values};
+		return {facts, functions, parent: tree.parent, func: tree.func, types: order.map((column) => facts.columns[column]), values};
 	}
 
 	/** @param {Box} box @param {number} x @param {number} y */
@@ -592,7 +627,7 @@ class Page {
 	detail(box) {
 		element("detail-name").textContent = this.name(box);
 		element("detail-place").textContent = box.func > 0 ? placeOf(this.data.functions[box.func])
-			: box.above ? "Stacks too small to show separately on this page." : "Click or tap a box to zoom in, right-click for more.";
+			: box.above ? "Stacks too small to show separately on this page." : "What the filters leave.";
 		const more = moreFigures(box).map(([name, value]) => {
 			const item = make("div");
 			item.append(make("dt", "", name), make("dd", "", value));
@@ -601,6 +636,7 @@ class Page {
 		element("detail-figures").replaceChildren(makeFigures(box, this.tree.size[0]));
 		element("detail-more").replaceChildren(...more);
 		element("detail-actions").hidden = !this.selected;
+		element("detail").hidden = !this.selected && !this.state.filters.length && box === this.root;
 	}
 
 	/* Event handlers. */
@@ -612,8 +648,7 @@ class Page {
 		each("[data-view]", (button) => this.go({view: /** @type {State["view"]} */ (button.dataset.view), zoom: []}));
 		each("[data-widths]", (button) => this.go({widths: /** @type {State["widths"]} */ (button.dataset.widths)}));
 		each("[data-color]", (button) => this.go({color: /** @type {State["color"]} */ (button.dataset.color)}));
-		each("[data-kind-of]", (button) => this.chooseValue(button.dataset.kindOf ?? "", metric.type.split("_")[1]));
-		each("[data-unit]", (button) => this.chooseValue(metric.type.split("_")[0], button.dataset.unit ?? ""));
+		each("[data-unit]", (button) => this.chooseValue(this.metric.type.split("_")[0], button.dataset.unit ?? ""));
 		each("[data-tab]", (button) => this.go({tab: button.dataset.tab ?? "functions"}));
 		each("#detail-actions [data-action]", (button) => this.act(button.dataset.action ?? null, this.selected, null));
 		each("#menu [data-action]", (button) => {
@@ -640,7 +675,7 @@ class Page {
 		});
 		const input = /** @type {HTMLInputElement} */ (element("search"));
 		input.addEventListener("input", () => this.go({search: input.value}, true));
-		addEventListener("popstate", () => this.show(readState(location.hash)));
+		addEventListener("popstate", () => this.show(readState(location.hash, this.data.facts)));
 		document.addEventListener("pointerdown", (event) => {
 			const target = /** @type {Node} */ (event.target);
 			if (!element("menu").hidden && !element("menu").contains(target))
@@ -707,11 +742,8 @@ class Page {
 	}
 }
 
-/** The page, for use from the console and by tests. @type {Page} */
-let shownPage;
-
 /** Whether this browser can show the page. */
-function checkBrowser() {
+export function checkBrowser() {
 	if (typeof DecompressionStream === "undefined" || !CSS.supports("color", "light-dark(red, red)"))
 		throw new Error("This page needs a browser of 2024 or later.");
 }

@@ -1,11 +1,16 @@
 // @ts-check
-/* color.js - the colour of a box: by module, by function or by change, in the light and the dark theme.
+/* color.mjs - the colour of a box: by module, by function or by change, in the light and the dark theme.
  *
  * A colour belongs to a name, not to a place in the profile, so that two profiles of one program look alike. Boxes are light in the light
  * theme and dark in the dark one, and keep a contrast of 4.5 to 1 with their text (WCAG AA).
  * SPDX-License-Identifier: Apache-2.0 */
+import {present} from "./units.mjs";
+/** @import {Layer} from "./course.mjs" */
+/** @import {Func} from "./data.mjs" */
+/** @import {Rect} from "./picture.mjs" */
+/** @import {Box} from "./tree.mjs" */
 
-/** @typedef {"module" | "function" | "change"} ColorMode */
+/** @typedef {"path" | "module" | "function" | "change"} ColorMode */
 
 /** @param {string} text */
 function hashText(text) {
@@ -19,7 +24,7 @@ function hashText(text) {
  * As #rrggbb, which every image viewer knows.
  * @param {number} hue degrees @param {number} saturation percent @param {number} lightness percent
  */
-function hsl(hue, saturation, lightness) {
+export function hsl(hue, saturation, lightness) {
 	const light = lightness / 100, reach = (saturation / 100) * Math.min(light, 1 - light);
 	/** @param {number} at */
 	const part = (at) => {
@@ -36,9 +41,57 @@ function moduleOf({name, file, module}) {
 	return scope ?? (from.slice(from.lastIndexOf("/") + 1) || "other");
 }
 
-class Palette {
-	/** @param {Func[]} functions */
-	constructor(functions) {
+/** Colours of call paths, which can be told apart on white and on black, with dark letters on them (series/hue.h). */
+const pathHues = ["#d1604a", "#e0a33e", "#3f9c8c", "#5b8ec9", "#8d78c2", "#93a747", "#4fb0c6", "#c9719a"];
+const otherPaths = "#a9a59d", pathInk = "#15171a";
+
+/** The colours of the chart's call paths: one for each, in the chart, in its legend and in the picture. They stay while a path is shown. */
+export class PathColors {
+	constructor() {
+		/** Names in the order in which they first appeared, and the functions that hold them. @type {{name: string, leaf: string, caller: string}[]} */
+		this.known = [];
+	}
+
+	clear() {
+		this.known = [];
+	}
+
+	/** Takes the layers of a chart. The one that grew most is the last of them, and has the first colour. @param {Layer[]} layers */
+	learn(layers) {
+		for (const {name, leaf, values} of [...layers].reverse())
+			if (leaf && this.place(name) < 0 && values.some((value) => value > 0))
+				this.known.push({name, leaf, caller: name === leaf ? "" : name.slice(name.lastIndexOf("← ") + 2)});
+	}
+
+	/** The place of a path among them; -1 for another. @param {string} name */
+	place(name) {
+		return this.known.findIndex((path) => path.name === name);
+	}
+
+	/** The colour of a path; all others together have one. @param {string} name */
+	color(name) {
+		const at = this.place(name);
+		return at < 0 ? otherPaths : pathHues[at % pathHues.length];
+	}
+
+	/** The path that ends in BOX; "" for none. @param {Box} box @param {Func[]} functions */
+	pathOf(box, functions) {
+		const {name} = functions[box.func];
+		/** @param {Box | null} at @param {string} caller */
+		const below = (at, caller) => {
+			for (; at; at = at.above)
+				if (functions[at.func].name === caller)
+					return true;
+			return false;
+		};
+		return this.known.find((path) => path.leaf === name && (!path.caller || below(box.above, path.caller)))?.name ?? "";
+	}
+}
+
+export class Palette {
+	/** @param {Func[]} functions @param {PathColors} paths */
+	constructor(functions, paths) {
+		this.paths = paths;
 		this.functions = functions;
 		this.dark = false;
 		/** @type {ColorMode} */
@@ -95,6 +148,18 @@ class Palette {
 		return [...sums].sort((a, b) => b[1] - a[1]).map(([module]) => module);
 	}
 
+	/** The call paths of the chart that are drawn, those with the largest area first. @param {Rect[]} rects */
+	drawnPaths(rects) {
+		/** @type {Map<string, number>} */
+		const sums = new Map();
+		for (const {box, width, dim} of rects) {
+			const path = box.func && !dim ? this.paths.pathOf(box, this.functions) : "";
+			if (path)
+				sums.set(path, (sums.get(path) ?? 0) + width);
+		}
+		return [...sums].sort((a, b) => b[1] - a[1]).map(([path]) => path);
+	}
+
 	/** @param {string} module */
 	moduleColor(module, shade = 0) {
 		const hue = this.hues.get(module) ?? 40;
@@ -108,10 +173,23 @@ class Palette {
 			return dark ? hsl(40, 5, 30) : hsl(40, 9, 87);
 		if (this.mode === "change")
 			return this.changeColor(box);
+		if (this.mode === "path")
+			return this.pathColor(box);
 		if (this.mode === "module")
 			return this.moduleColor(this.modules[box.func], this.shades[box.func]);
 		const hash = hashText(this.functions[box.func].name);
 		return dark ? hsl(12 + (hash % 42), 40, 28 + ((hash >> 8) % 5)) : hsl(12 + (hash % 42), 74, 76 + ((hash >> 8) % 9));
+	}
+
+	/** The colour of the chart for a box that is a call path of it; the others are grey. @param {Box} box */
+	pathColor(box) {
+		const path = this.paths.pathOf(box, this.functions), shade = this.shades[box.func];
+		return path ? this.paths.color(path) : this.dark ? hsl(40, 4, 31 + shade / 2) : hsl(40, 12, 88 + shade / 2);
+	}
+
+	/** The colour of the letters on a box; "" for the usual one. @param {Box} box */
+	inkOf(box) {
+		return this.mode === "path" && box.func && this.paths.pathOf(box, this.functions) ? pathInk : "";
 	}
 
 	/** Red for growth, blue for shrinkage; the larger the part that is new or gone, the stronger the colour. @param {Box} box */
@@ -126,6 +204,7 @@ class Palette {
 }
 
 /** Whether all memory of a box is gone. @param {Box} box */
-function isGone(box) {
-	return metric.base && box.base > 0 && present(box.value, box.base) === 0;
+export function isGone(box) {
+	const {base, unit} = box.tree.metric;
+	return base && box.base > 0 && present(box.value, box.base, unit) === 0;
 }

@@ -1,11 +1,16 @@
 // @ts-check
-/* picture.js - boxes on a canvas: layout, painting, and finding the box at the pointer or for a key.
+/* picture.mjs - boxes on a canvas: layout, painting, and finding the box at the pointer or for a key.
  *
  * Layout makes a rectangle only for boxes that are wide enough to be seen, so its cost depends on the size of the screen, not of the
  * profile. Only the rows in view are painted. Names reach the canvas as text only.
  * SPDX-License-Identifier: Apache-2.0 */
+import {isGone} from "./color.mjs";
+import {make} from "./dom.mjs";
+/** @import {Palette} from "./color.mjs" */
+/** @import {Box} from "./tree.mjs" */
 
-/** @typedef {{box: Box, x: number, width: number, row: number, dim: boolean}} Rect */
+/** One rectangle; STEM is the number of frames that it stands for, if that is more than one.
+ * @typedef {{box: Box, x: number, width: number, row: number, dim: boolean, stem?: number}} Rect */
 
 /**
  * The callbacks of the picture to the page.
@@ -17,7 +22,7 @@
  * @property {(box: Box) => string} name
  */
 
-class Picture {
+export class Picture {
 	/**
 	 * @param {HTMLElement} scroller
 	 * @param {HTMLElement} sheet
@@ -32,7 +37,9 @@ class Picture {
 		this.palette = palette;
 		this.events = events;
 		this.pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-		this.rowHeight = 22;
+		/** Frames that nearly everything goes through are one box, unless they were opened. */
+		this.stemOpen = false;
+		this.rowHeight = matchMedia("(pointer: coarse)").matches ? 24 : 18; /* a finger needs more room */
 		this.width = 0;
 		this.zoomRow = 0;
 		/** @type {Rect[][]} */
@@ -82,10 +89,8 @@ class Picture {
 		canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
 		canvas.addEventListener("click", (event) => {
 			const rect = at(event);
-			if (rect) {
-				this.cursor = rect;
-				this.events.zoom(rect.box);
-			}
+			if (rect)
+				this.enter(rect);
 		});
 		canvas.addEventListener("contextmenu", (event) => {
 			const rect = at(event);
@@ -102,6 +107,44 @@ class Picture {
 			this.paint();
 		}, {passive: true});
 		new ResizeObserver(() => this.resize()).observe(this.scroller);
+	}
+
+	/** Zooms, or opens the common stem; the box that everything is in closes it again. @param {Rect} rect */
+	enter(rect) {
+		this.cursor = rect;
+		if (!rect.stem && (!this.stemOpen || rect.box.above)) {
+			this.events.zoom(rect.box);
+			return;
+		}
+		this.stemOpen = !!rect.stem;
+		this.cursor = null;
+		if (!rect.stem)
+			this.events.zoom(rect.box);
+		this.layout();
+		this.paint();
+	}
+
+	/** What is written into a rectangle. @param {Rect} rect */
+	label(rect) {
+		return rect.stem ? `${rect.stem} frames that everything goes through, from ${this.events.name(rect.box)} on` : this.events.name(rect.box);
+	}
+
+	/** The frames below the box of everything that nearly all of it goes through, but for the last one, where it branches; none if they are
+	 * few, if they were opened, or if one of them is zoomed into. @returns {Box[]} */
+	findStem() {
+		const few = 8, nearly = 0.99;
+		let root = /** @type {Box} */ (this.zoomed);
+		while (root.above)
+			root = root.above;
+		/** @type {Box[]} */
+		const stem = [];
+		for (let box = /** @type {Box | undefined} */ (root); box; ) {
+			box = box.children().find((child) => child.size >= nearly * root.size);
+			if (box)
+				stem.push(box);
+		}
+		stem.pop();
+		return this.stemOpen || this.up || stem.length < few || stem.includes(/** @type {Box} */ (this.zoomed)) ? [] : stem;
 	}
 
 	/**
@@ -136,15 +179,17 @@ class Picture {
 			return;
 		this.width = this.scroller.clientWidth;
 		/** @type {Rect[]} */
-		const above = [];
+		const above = [], stem = this.findStem(), [first] = stem, folded = new Set(stem);
+		let row = 0;
 		if (this.up)
-			this.spread(this.up, above, 0, -1, this.up);
+			this.spread(this.up, above, 0, -1, this.up, folded);
 		else
 			for (let box = this.zoomed.above; box; box = box.above)
-				above.push({box, x: 0, width: this.width, row: box.depth - this.zoomed.depth, dim: true});
+				if (box === first || !folded.has(box))
+					above.push({box, x: 0, width: this.width, row: --row, dim: true, ...(box === first && {stem: stem.length})});
 		/** @type {Rect[]} */
 		const below = [];
-		this.spread(this.zoomed, below, 0, 1, null);
+		this.spread(this.zoomed, below, 0, 1, null, folded);
 		const top = above.reduce((least, rect) => Math.min(least, rect.row), 0);
 		this.zoomRow = -top;
 		this.rows = [];
@@ -162,24 +207,28 @@ class Picture {
 	 * @param {number} row
 	 * @param {number} step
 	 * @param {Box | null} leftOut
+	 * @param {Set<Box>} folded the first of these stands for all
 	 */
-	spread(start, rects, row, step, leftOut) {
+	spread(start, rects, row, step, leftOut, folded) {
 		const least = 0.7, scale = this.width / (start.size || 1);
 		/** @type {Rect[]} */
 		const open = [{box: start, x: 0, width: this.width, row, dim: false}];
 		for (let rect = open.pop(); rect; rect = open.pop()) {
-			if (rect.box !== leftOut)
+			const hidden = folded.has(rect.box) && folded.has(/** @type {Box} */ (rect.box.above));
+			if (folded.has(rect.box) && !hidden)
+				rect.stem = folded.size;
+			if (rect.box !== leftOut && !hidden)
 				rects.push(rect);
 			let x = rect.x;
 			for (const box of rect.box.children()) {
 				const width = box.size * scale;
-				if (width < least && !siblingOrder)
+				if (width < least && !start.tree.order)
 					break;
 				if (width < least) {
 					x += width;
 					continue;
 				}
-				open.push({box, x, width, row: rect.row + step, dim: false});
+				open.push({box, x, width, row: rect.row + (folded.has(box) && folded.has(rect.box) ? 0 : step), dim: false});
 				x += width;
 			}
 		}
@@ -228,8 +277,8 @@ class Picture {
 			this.hatch(rect.x, y, width, height, this.surface);
 		if (rect.width > 30) {
 			pen.globalAlpha = rect.dim ? 0.7 : 1;
-			pen.fillStyle = this.found?.[rect.box.func] ? "#2b1d00" : this.ink;
-			pen.fillText(this.fit(this.events.name(rect.box), rect.width - 12), rect.x + 6, y + height / 2 + 0.5);
+			pen.fillStyle = this.found?.[rect.box.func] ? "#2b1d00" : this.palette.inkOf(rect.box) || this.ink;
+			pen.fillText(this.fit(this.label(rect), rect.width - 12), rect.x + 6, y + height / 2 + 0.5);
 		}
 		pen.globalAlpha = 1;
 	}
@@ -340,7 +389,7 @@ class Picture {
 		const here = this.cursor ?? this.rows[this.zoomRow]?.[0];
 		const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
 		if (event.key === "Enter" && here) {
-			this.events.zoom(here.box);
+			this.enter(here);
 		} else if ((event.key === "ContextMenu" || event.key === "m") && here && here.box.func) {
 			const place = this.canvas.getBoundingClientRect();
 			this.events.menu(here.box, place.left + here.x + 20, place.top + (here.row + 1) * this.rowHeight - this.scroller.scrollTop);
