@@ -1,6 +1,7 @@
 /* ask.c - asks a store for processes, their snapshots and the profiles in them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/cursor.h"
 #include "base/time.h"
 #include "http/request.h"
 #include "process/clock.h"
@@ -11,24 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cairn_selection_begin(struct cairn_selection *selection, struct cairn_store *store, const char *statement, const char *types,
-			   struct cairn_error *error)
+void cairn_selection_begin(struct cairn_selection *selection, struct cairn_store *store, const char *statement,
+			   const struct cairn_column *columns, void *row, struct cairn_error *error)
 {
-	selection->rows = cairn_buffer(SIZE_MAX);
-	selection->good = store->engine->select(store->connection, statement, types, &selection->rows, error);
-	selection->row = cairn_cursor(cairn_buffer_bytes(&selection->rows));
+	*selection = (struct cairn_selection){.store = store, .columns = columns, .row = row, .error = error};
+	selection->answer = store->engine->select(store->connection, statement, error);
+	selection->good = selection->answer != NULL;
 }
 
-bool cairn_selection_next(const struct cairn_selection *selection)
+bool cairn_selection_next(struct cairn_selection *selection)
 {
-	return selection->good && !selection->row.failed && cairn_cursor_left(&selection->row) > 0;
+	return selection->good && selection->answer &&
+	       selection->store->engine->next(selection->answer, selection->columns, selection->row, &selection->good, selection->error);
 }
 
-bool cairn_selection_end(struct cairn_selection *selection, struct cairn_error *error)
+bool cairn_selection_end(struct cairn_selection *selection)
 {
-	cairn_buffer_free(&selection->rows);
-	if (selection->good && selection->row.failed)
-		return cairn_fail(error, "the store's answer ends within a row");
+	if (selection->answer)
+		selection->store->engine->end(selection->answer);
 	return selection->good;
 }
 
@@ -64,43 +65,49 @@ static bool is_asked(const struct cairn_question *question, const struct cairn_s
 	return !question->wants || question->wants(question->context, process);
 }
 
-static const char *take_text(struct cairn_arena *arena, struct cairn_cursor *rows)
-{
-	return cairn_arena_text(arena, cairn_row_take_text(rows));
-}
-
 static bool ask_processes(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 			  struct cairn_map *places, struct cairn_error *error)
 {
-	char statement[400];
+	const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_PROCESSES].columns;
+	struct cairn_buffer statement = cairn_buffer(1 << 12);
 	struct cairn_selection selection;
-	struct cairn_cursor *row = &selection.row;
+	struct cairn_row_process row;
+	struct cairn_arena *arena = &processes->arena;
 	uint64_t tenant = cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : ""));
 	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
 	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - CAIRN_DAY_NS;
-	snprintf(statement, sizeof statement,
-		 "SELECT instance, service, version, host, pid, program, start_ns, labels FROM processes%s WHERE tenant = %llu "
-		 "AND used_ns >= %lld",
-		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
-	cairn_selection_begin(&selection, store, statement, "ntttntnt", error);
+	cairn_columns_select(columns, &statement);
+	cairn_buffer_format(&statement, " FROM processes%s WHERE tenant = %llu AND used_ns >= %lld%c", store->engine->latest,
+			    (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0), 0);
+	cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
+	cairn_buffer_free(&statement);
 	while (cairn_selection_next(&selection)) {
-		struct cairn_store_process process = {.instance = cairn_row_take_number(row)};
-		struct cairn_bytes service = cairn_row_take_text(row), version = cairn_row_take_text(row);
-		process.cohort = cairn_store_cohort(tenant, service, version);
-		process.service = cairn_arena_text(&processes->arena, service);
-		process.version = cairn_arena_text(&processes->arena, version);
-		process.host = take_text(&processes->arena, row);
-		process.pid = cairn_row_take_number(row);
-		process.program = take_text(&processes->arena, row);
-		process.start_ns = (int64_t)cairn_row_take_number(row);
-		process.labels = cairn_bytes_of(take_text(&processes->arena, row));
-		if (row->failed || !is_asked(question, &process))
+		struct cairn_store_process process = {
+			.instance = row.instance,
+			.cohort = cairn_store_cohort(tenant, row.service, row.version),
+			.service = cairn_arena_text(arena, row.service),
+			.version = cairn_arena_text(arena, row.version),
+			.host = cairn_arena_text(arena, row.host),
+			.program = cairn_arena_text(arena, row.program),
+			.pid = row.pid,
+			.start_ns = row.start_ns,
+			.labels = cairn_arena_keep(arena, row.labels),
+		};
+		if (!is_asked(question, &process))
 			continue;
 		*cairn_map_at(places, process.instance) = (uint32_t)processes->count;
 		cairn_array_room(processes->items, processes->count, processes->capacity);
 		processes->items[processes->count++] = process;
 	}
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
+}
+
+void cairn_statement_list(struct cairn_buffer *out, const char *column, const uint64_t *items, size_t count)
+{
+	cairn_buffer_format(out, "%s IN (", column);
+	for (size_t i = 0; i < count; i++)
+		cairn_buffer_format(out, "%s%llu", i ? "," : "", (unsigned long long)items[i]);
+	cairn_buffer_byte(out, ')');
 }
 
 static void list_instances(const struct cairn_store_processes *processes, struct cairn_buffer *out)
@@ -111,56 +118,50 @@ static void list_instances(const struct cairn_store_processes *processes, struct
 	cairn_buffer_byte(out, ')');
 }
 
-static const char point_columns[] =
-	"instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, base_ns";
-static const char point_types[] = "nnrrrnrnntn";
-
-/* The same columns as an aggregate over rows of one instance: of the row with the lowest time, or with the highest (LAST). */
+/* The columns of a point as aggregates over rows of one instance: of the row with the lowest time, or with the highest (LAST). */
 static void write_point_columns(const struct cairn_store *store, bool last, struct cairn_buffer *out)
 {
-	const char *rest = point_columns;
-	for (bool first = true; *rest; first = false) {
-		size_t length = strcspn(rest, ",");
-		int shown = (int)length;
-		if (first)
-			cairn_buffer_format(out, "%.*s", shown, rest);
-		else if (strncmp(rest, "time_ns", length) == 0)
+	const struct cairn_store_engine *engine = store->engine;
+	cairn_buffer_text(out, "SELECT instance");
+	for (const struct cairn_column *column = cairn_tables[CAIRN_TABLE_SNAPSHOTS].columns + 1; column->name; column++)
+		if (strcmp(column->name, "time_ns") == 0)
 			cairn_buffer_text(out, last ? ", max(time_ns)" : ", min(time_ns)");
 		else
-			cairn_buffer_format(out, ", %s%.*s%s", last ? store->engine->last_start : store->engine->first_start, shown, rest,
-					    store->engine->row_end);
-		rest += length + strspn(rest + length, ", ");
-	}
+			cairn_buffer_format(out, ", %s%s%s", last ? engine->last_start : engine->first_start, column->name, engine->row_end);
 }
 
-/* Takes a row of these columns off ROWS. */
-static struct cairn_store_point take_point(struct cairn_cursor *rows, struct cairn_arena *arena, uint64_t *instance)
+static struct cairn_store_point point_of(const struct cairn_row_snapshot *row, struct cairn_arena *arena)
 {
-	*instance = cairn_row_take_number(rows);
-	struct cairn_store_point point = {.time_ns = (int64_t)cairn_row_take_number(rows)};
-	point.bytes = cairn_row_take_real(rows);
-	point.resident = cairn_row_take_real(rows);
-	point.limit = cairn_row_take_real(rows);
-	point.limit_of_group = cairn_row_take_number(rows) != 0;
-	point.period = cairn_row_take_real(rows);
-	point.unsampling = cairn_sampling_method(cairn_row_take_number(rows), &point.size_classes);
-	point.has_allocated = cairn_row_take_number(rows) != 0;
-	point.ended = take_text(arena, rows);
-	point.base_ns = (int64_t)cairn_row_take_number(rows);
+	struct cairn_store_point point = {
+		.time_ns = row->time_ns,
+		.bytes = row->bytes,
+		.resident = row->resident,
+		.limit = row->memory_limit,
+		.limit_of_group = row->limit_of_group != 0,
+		.period = row->period,
+		.has_allocated = row->has_allocated != 0,
+		.ended = cairn_arena_text(arena, row->ended),
+		.base_ns = row->base_ns,
+		.since_ns = row->since_ns,
+		.before = (double)row->before_bytes,
+		.own = (double)row->own_bytes,
+	};
+	point.unsampling = cairn_sampling_method(row->unsampling, &point.size_classes);
 	return point;
 }
 
 static bool ask_points(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		       const struct cairn_map *places, struct cairn_error *error)
 {
+	const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_SNAPSHOTS].columns;
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
 	struct cairn_selection selection;
+	struct cairn_row_snapshot row;
 	bool few = question->last_only || question->slot_ns > 0;
-	cairn_buffer_text(&statement, "SELECT ");
 	if (few)
 		write_point_columns(store, question->last_only, &statement);
 	else
-		cairn_buffer_text(&statement, point_columns);
+		cairn_columns_select(columns, &statement);
 	cairn_buffer_format(&statement, " FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND %s",
 			    question->whole || few ? "" : store->engine->latest, (long long)question->from_ns,
 			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX, question->whole ? "base_ns = 0 AND " : "");
@@ -175,32 +176,36 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 	if (question->point_most)
 		cairn_buffer_format(&statement, " LIMIT %zu", question->point_most + 1);
 	cairn_buffer_byte(&statement, 0);
-	cairn_selection_begin(&selection, store, statement.data, point_types, error);
+	cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
 	cairn_buffer_free(&statement);
 	for (size_t count = 1; cairn_selection_next(&selection); count++) {
-		uint64_t instance;
-		struct cairn_store_point point = take_point(&selection.row, &processes->arena, &instance);
-		uint32_t place = cairn_map_get(places, instance);
-		if (!selection.row.failed && question->point_most && count > question->point_most)
+		uint32_t place = cairn_map_get(places, row.instance);
+		if (question->point_most && count > question->point_most)
 			selection.good = cairn_fail_usage(
 				error, "this is about more than %zu snapshots; ask about a shorter time, or fewer instances",
 				question->point_most);
-		if (selection.row.failed || !selection.good || place == CAIRN_NONE)
+		if (!selection.good || place == CAIRN_NONE)
 			continue;
 		struct cairn_store_process *process = &processes->items[place];
 		/* Without the latest rows only, one that was put twice may be there twice: both are the same. */
-		if (process->point_count && process->points[process->point_count - 1].time_ns == point.time_ns)
+		if (process->point_count && process->points[process->point_count - 1].time_ns == row.time_ns)
 			continue;
 		cairn_array_room(process->points, process->point_count, process->point_capacity);
-		process->points[process->point_count++] = point;
+		process->points[process->point_count++] = point_of(&row, &processes->arena);
 	}
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 /* How many points each process has, and when the first was. */
 static bool ask_counts(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
 		       const struct cairn_map *places, struct cairn_error *error)
 {
+	struct answer {
+		uint64_t instance, count;
+		int64_t first_ns;
+	} row;
+	static const struct cairn_column columns[] = {
+		CAIRN_COLUMN(struct answer, instance), CAIRN_COLUMN(struct answer, count), CAIRN_COLUMN(struct answer, first_ns), {0}};
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
 	struct cairn_selection selection;
 	cairn_buffer_format(&statement,
@@ -209,18 +214,16 @@ static bool ask_counts(struct cairn_store *store, const struct cairn_question *q
 			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
-	cairn_selection_begin(&selection, store, statement.data, "nnn", error);
+	cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
 	cairn_buffer_free(&statement);
 	while (cairn_selection_next(&selection)) {
-		uint64_t instance = cairn_row_take_number(&selection.row), count = cairn_row_take_number(&selection.row);
-		int64_t first_ns = (int64_t)cairn_row_take_number(&selection.row);
-		uint32_t place = cairn_map_get(places, instance);
-		if (selection.row.failed || place == CAIRN_NONE)
+		uint32_t place = cairn_map_get(places, row.instance);
+		if (place == CAIRN_NONE)
 			continue;
-		processes->items[place].snapshots = (size_t)count;
-		processes->items[place].first_ns = first_ns;
+		processes->items[place].snapshots = (size_t)row.count;
+		processes->items[place].first_ns = row.first_ns;
 	}
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 /* Puts the point of one row each in front of the points of its process. */
@@ -228,21 +231,20 @@ static bool put_earlier(struct cairn_store *store, const char *statement, struct
 			const struct cairn_map *places, struct cairn_error *error)
 {
 	struct cairn_selection selection;
-	cairn_selection_begin(&selection, store, statement, point_types, error);
+	struct cairn_row_snapshot row;
+	cairn_selection_begin(&selection, store, statement, cairn_tables[CAIRN_TABLE_SNAPSHOTS].columns, &row, error);
 	while (cairn_selection_next(&selection)) {
-		uint64_t instance;
-		struct cairn_store_point point = take_point(&selection.row, &processes->arena, &instance);
-		uint32_t place = cairn_map_get(places, instance);
-		if (selection.row.failed || place == CAIRN_NONE)
+		uint32_t place = cairn_map_get(places, row.instance);
+		if (place == CAIRN_NONE)
 			continue;
 		struct cairn_store_process *process = &processes->items[place];
-		if (process->point_count > 0 && process->points[0].time_ns > point.time_ns) {
+		if (process->point_count > 0 && process->points[0].time_ns > row.time_ns) {
 			cairn_array_room(process->points, process->point_count, process->point_capacity);
 			memmove(process->points + 1, process->points, process->point_count++ * sizeof *process->points);
-			process->points[0] = point;
+			process->points[0] = point_of(&row, &processes->arena);
 		}
 	}
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 /* The last point of each process within the day before the question's time. */
@@ -250,26 +252,30 @@ static bool ask_earlier(struct cairn_store *store, const struct cairn_question *
 			const struct cairn_map *places, struct cairn_error *error)
 {
 	enum { at_once = 200 };
+	struct answer {
+		uint64_t instance;
+		int64_t time_ns;
+	} row;
+	static const struct cairn_column columns[] = {CAIRN_COLUMN(struct answer, instance), CAIRN_COLUMN(struct answer, time_ns), {0}};
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
 	struct cairn_selection selection;
 	cairn_buffer_format(&statement, "SELECT instance, max(time_ns) FROM snapshots WHERE time_ns < %lld AND time_ns >= %lld AND ",
 			    (long long)question->from_ns, (long long)(question->from_ns - CAIRN_DAY_NS));
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " GROUP BY instance%c", 0);
-	cairn_selection_begin(&selection, store, statement.data, "nn", error);
-	while (cairn_selection_next(&selection)) {
+	cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
+	for (bool more = cairn_selection_next(&selection); more && selection.good;) {
 		statement.length = 0;
-		cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE ", point_columns, store->engine->latest);
-		for (size_t i = 0; i < at_once && cairn_selection_next(&selection); i++) {
-			uint64_t instance = cairn_row_take_number(&selection.row), time_ns = cairn_row_take_number(&selection.row);
-			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %llu)", i ? " OR " : "",
-					    (unsigned long long)instance, (unsigned long long)time_ns);
-		}
+		cairn_columns_select(cairn_tables[CAIRN_TABLE_SNAPSHOTS].columns, &statement);
+		cairn_buffer_format(&statement, " FROM snapshots%s WHERE ", store->engine->latest);
+		for (size_t i = 0; i < at_once && more; i++, more = cairn_selection_next(&selection))
+			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i ? " OR " : "",
+					    (unsigned long long)row.instance, (long long)row.time_ns);
 		cairn_buffer_byte(&statement, 0);
-		selection.good = put_earlier(store, statement.data, processes, places, error);
+		selection.good = selection.good && put_earlier(store, statement.data, processes, places, error);
 	}
 	cairn_buffer_free(&statement);
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 static int64_t first_seen(const struct cairn_store_process *process)
@@ -354,31 +360,62 @@ static void want(struct wanted *wanted, uint64_t id)
 	wanted->items[wanted->count++] = id;
 }
 
-/* Asks for the rows of TABLE whose first column is in WANTED, a few thousand at a time, and has TAKE read each. */
-static bool ask_by_id(struct cairn_store *store, const char *columns, const char *types, const struct cairn_table *table,
-		      const struct wanted *wanted, void (*take)(struct cairn_dictionary *dictionary, struct cairn_cursor *row),
+bool cairn_store_each(struct cairn_store *store, unsigned table, const struct cairn_column *columns, void *row, const char *and,
+		      const uint64_t *ids, size_t count, void (*visit)(void *context, const void *row), void *context,
 		      struct cairn_error *error)
 {
 	enum { at_once = 10000 };
 	bool good = true;
-	for (size_t from = 0; good && from < wanted->count; from += at_once) {
+	for (size_t from = 0; good && from < count; from += at_once) {
 		struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
 		struct cairn_selection selection;
-		cairn_buffer_format(&statement, "SELECT %s FROM %s WHERE %s IN (", columns, table->name, table->key);
-		for (size_t i = from; i < wanted->count && i < from + at_once; i++)
-			cairn_buffer_format(&statement, "%s%llu", i > from ? "," : "", (unsigned long long)wanted->items[i]);
-		cairn_buffer_format(&statement, ")%c", 0);
-		cairn_selection_begin(&selection, store, statement.data, types, error);
+		cairn_columns_select(columns, &statement);
+		cairn_buffer_format(&statement, " FROM %s WHERE %s", cairn_tables[table].name, and);
+		cairn_statement_list(&statement, cairn_tables[table].key, ids + from, count - from < at_once ? count - from : at_once);
+		cairn_buffer_byte(&statement, 0);
+		cairn_selection_begin(&selection, store, statement.data, columns, row, error);
 		while (cairn_selection_next(&selection))
-			take(&store->dictionary, &selection.row);
-		good = cairn_selection_end(&selection, error);
+			visit(context, row);
+		good = cairn_selection_end(&selection);
 		cairn_buffer_free(&statement);
 	}
 	return good;
 }
 
-/* Bounded, since rows of earlier versions may have texts of any length. */
-static const char frame_columns[] = "frame, substr(build_id, 1, 128), substr(module, 1, 4096), place, substr(names, 1, 65536)";
+static void add_frame(void *context, const void *row)
+{
+	cairn_dictionary_add_frame(context, row);
+}
+
+static void add_stack(void *context, const void *row)
+{
+	cairn_dictionary_add_stack(context, row);
+}
+
+/* Texts are bounded, since rows of earlier versions may have any length. */
+static bool ask_frames(struct cairn_store *store, const struct wanted *wanted, struct cairn_error *error)
+{
+	struct cairn_row_frame row;
+	static const struct cairn_column columns[] = {
+		CAIRN_COLUMN(struct cairn_row_frame, frame),
+		CAIRN_COLUMN_AS(struct cairn_row_frame, build_id, "substr(build_id, 1, 128)"),
+		CAIRN_COLUMN_AS(struct cairn_row_frame, module, "substr(module, 1, 4096)"),
+		CAIRN_COLUMN(struct cairn_row_frame, place),
+		CAIRN_COLUMN_AS(struct cairn_row_frame, names, "substr(names, 1, 65536)"),
+		{0},
+	};
+	return cairn_store_each(store, CAIRN_TABLE_FRAMES, columns, &row, "", wanted->items, wanted->count, add_frame, &store->dictionary,
+				error);
+}
+
+static bool ask_stacks(struct cairn_store *store, const struct wanted *wanted, struct cairn_error *error)
+{
+	struct cairn_row_stack row;
+	static const struct cairn_column columns[] = {
+		CAIRN_COLUMN(struct cairn_row_stack, stack), CAIRN_COLUMN(struct cairn_row_stack, frames), {0}};
+	return cairn_store_each(store, CAIRN_TABLE_STACKS, columns, &row, "", wanted->items, wanted->count, add_stack, &store->dictionary,
+				error);
+}
 
 /* Asks again, now and then, for frames that had no names: they may have got some. */
 static bool relearn(struct cairn_store *store, struct cairn_error *error)
@@ -396,8 +433,7 @@ static bool relearn(struct cairn_store *store, struct cairn_error *error)
 		if (place && place->names.length == 0 && place->build_id.length > 0)
 			want(&frames, slot->key);
 	}
-	bool good = ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
-			      cairn_dictionary_take_frame, error);
+	bool good = ask_frames(store, &frames, error);
 	free(frames.items);
 	return good;
 }
@@ -412,8 +448,7 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 			want(&stacks, samples[i].stack);
 		*at = 0;
 	}
-	bool good = relearn(store, error) &&
-		    ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_take_stack, error);
+	bool good = relearn(store, error) && ask_stacks(store, &stacks, error);
 	cairn_map_free(&asked);
 	asked = (struct cairn_map){0};
 	/* Not only those of now: of an earlier question, the frames may have failed to come. */
@@ -427,8 +462,7 @@ bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_samp
 			*at = 0;
 		}
 	}
-	good = good && ask_by_id(store, frame_columns, "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
-				 cairn_dictionary_take_frame, error);
+	good = good && ask_frames(store, &frames, error);
 	if (good)
 		store->dictionary.learned = store->dictionary.list_count;
 	cairn_map_free(&asked);
@@ -447,11 +481,13 @@ struct stored {
 static bool ask_samples(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
 			struct stored *stored, struct cairn_error *error)
 {
+	const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_SAMPLES].columns;
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
 	struct cairn_selection selection;
-	cairn_buffer_format(&statement,
-			    "SELECT time_ns, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s "
-			    "WHERE instance = %llu AND time_ns IN (", store->engine->latest, (unsigned long long)process->instance);
+	struct cairn_row_sample row;
+	cairn_columns_select(columns, &statement);
+	cairn_buffer_format(&statement, " FROM samples%s WHERE instance = %llu AND time_ns IN (", store->engine->latest,
+			    (unsigned long long)process->instance);
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
 		cairn_buffer_format(&statement, "%s%lld", i ? "," : "", (long long)point->time_ns);
@@ -459,19 +495,15 @@ static bool ask_samples(struct cairn_store *store, const struct cairn_store_proc
 			cairn_buffer_format(&statement, ",%lld", (long long)point->base_ns);
 	}
 	cairn_buffer_format(&statement, ") ORDER BY time_ns, stack%c", 0);
-	cairn_selection_begin(&selection, store, statement.data, "nnrrrrr", error);
+	cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
 	cairn_buffer_free(&statement);
 	while (cairn_selection_next(&selection)) {
-		int64_t time_ns = (int64_t)cairn_row_take_number(&selection.row);
-		struct cairn_stored_sample sample = cairn_stored_sample_take(&selection.row);
-		if (selection.row.failed)
-			break;
 		cairn_array_room(stored->samples, stored->count, stored->capacity);
 		cairn_array_room(stored->times, stored->count, stored->time_capacity);
-		stored->times[stored->count] = time_ns;
-		stored->samples[stored->count++] = sample;
+		stored->times[stored->count] = row.time_ns;
+		stored->samples[stored->count++] = row.sample;
 	}
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 /* The samples of one time, in *FIRST. Returns how many. */
@@ -488,7 +520,7 @@ static size_t samples_at(const struct stored *stored, int64_t time_ns, const str
 	size_t end = low;
 	while (end < stored->count && stored->times[end] == time_ns)
 		end++;
-	*first = stored->samples + low;
+	*first = low < end ? &stored->samples[low] : NULL;
 	return end - low;
 }
 

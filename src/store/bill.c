@@ -15,8 +15,11 @@ bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_proce
 		*cairn_map_at(&places, processes->items[i].instance) = (uint32_t)i;
 	for (size_t from = 0; good && from < processes->count; from += at_once) {
 		struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+		const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_BILLS].columns;
 		struct cairn_selection selection;
-		cairn_buffer_format(&statement, "SELECT instance, line, bytes FROM bills%s WHERE ", store->engine->latest);
+		struct cairn_row_bill row;
+		cairn_columns_select(columns, &statement);
+		cairn_buffer_format(&statement, " FROM bills%s WHERE ", store->engine->latest);
 		for (size_t i = from; i < processes->count && i < from + at_once; i++) {
 			const struct cairn_store_process *process = &processes->items[i];
 			cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i > from ? " OR " : "",
@@ -24,17 +27,16 @@ bool cairn_store_bills(struct cairn_store *store, const struct cairn_store_proce
 					    (long long)cairn_store_last(process)->time_ns);
 		}
 		cairn_buffer_byte(&statement, 0);
-		cairn_selection_begin(&selection, store, statement.data, "ntr", error);
+		cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
 		while (cairn_selection_next(&selection)) {
 			char line[64];
-			uint32_t place = cairn_map_get(&places, cairn_row_take_number(&selection.row));
-			struct cairn_bytes text = cairn_row_take_text(&selection.row);
-			double bytes = cairn_row_take_real(&selection.row);
-			snprintf(line, sizeof line, "%.*s", (int)(text.length < sizeof line ? text.length : sizeof line - 1), text.data);
-			if (!selection.row.failed && place != CAIRN_NONE)
-				visit(context, place, line, bytes);
+			uint32_t place = cairn_map_get(&places, row.instance);
+			snprintf(line, sizeof line, "%.*s", (int)(row.line.length < sizeof line ? row.line.length : sizeof line - 1),
+				 row.line.data);
+			if (place != CAIRN_NONE)
+				visit(context, place, line, row.bytes);
 		}
-		good = cairn_selection_end(&selection, error);
+		good = cairn_selection_end(&selection);
 		cairn_buffer_free(&statement);
 	}
 	cairn_map_free(&places);

@@ -5,6 +5,8 @@
  * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by its first column. A rank is part of the
  * key here: the server keeps a row of each rank, and readers take the one with the lowest.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "store/clickhouse.h"
+
 #include "base/array.h"
 #include "base/text.h"
 #include "base/unpack.h"
@@ -273,62 +275,114 @@ static bool add_column(void *handle, const struct cairn_table *table, const char
 	return good && ask(connection, connection->database, statement, NULL, NULL, error);
 }
 
-static bool insert_packed(struct clickhouse_connection *connection, const struct cairn_table *table, struct cairn_bytes packed,
-			  struct cairn_error *error)
+void cairn_clickhouse_put(struct cairn_buffer *out, const struct cairn_column *columns, const void *row)
 {
-	char statement[128];
-	snprintf(statement, sizeof statement, "INSERT INTO %s FORMAT RowBinary", table->name);
-	return packed.length == 0 || ask(connection, connection->database, statement, &packed, NULL, error);
-}
-
-/* ROWS compressed as the server takes them; NULL for none. */
-static char *compress(struct cairn_bytes rows, size_t *length)
-{
-	char *packed = rows.length ? cairn_pack_gzip(rows, length) : NULL;
-	if (rows.length && !packed)
-		cairn_out_of_memory(rows.length);
-	return packed;
-}
-
-static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
-{
-	size_t length = 0;
-	char *packed = compress(rows, &length);
-	bool good = insert_packed(handle, table, (struct cairn_bytes){packed, length}, error);
-	free(packed);
-	return good;
-}
-
-static void pack(struct cairn_buffer rows[CAIRN_TABLES])
-{
-	for (size_t i = 0; i < CAIRN_TABLES; i++) {
-		size_t length = 0;
-		char *packed = compress(cairn_buffer_bytes(&rows[i]), &length);
-		cairn_buffer_free(&rows[i]);
-		rows[i] = cairn_buffer(SIZE_MAX);
-		rows[i].data = packed;
-		rows[i].length = rows[i].capacity = length;
+	for (const struct cairn_column *column = columns; column->name; column++) {
+		const void *at = (const char *)row + column->offset;
+		const struct cairn_bytes *text = at;
+		const struct cairn_list *list = at;
+		uint64_t number;
+		switch (column->type) {
+		case CAIRN_COLUMN_NUMBER:
+			number = cairn_column_number(column, row);
+			cairn_buffer_append(out, &number, sizeof number);
+			break;
+		case CAIRN_COLUMN_REAL: cairn_buffer_append(out, at, sizeof(double)); break;
+		case CAIRN_COLUMN_TEXT:
+			cairn_buffer_uleb(out, text->length);
+			cairn_buffer_append(out, text->data, text->length);
+			break;
+		case CAIRN_COLUMN_LIST:
+			cairn_buffer_uleb(out, list->items.length / 8);
+			cairn_buffer_append(out, list->items.data, list->items.length);
+			break;
+		}
 	}
 }
 
-static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+bool cairn_clickhouse_take(struct cairn_cursor *in, const struct cairn_column *columns, void *row)
 {
-	struct clickhouse_connection *connection = handle;
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		if (!insert_packed(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error))
-			return false;
-	return true;
+	for (const struct cairn_column *column = columns; column->name; column++) {
+		void *at = (char *)row + column->offset;
+		uint64_t number;
+		switch (column->type) {
+		case CAIRN_COLUMN_NUMBER:
+		case CAIRN_COLUMN_REAL:
+			number = cairn_cursor_u64(in);
+			memcpy(at, &number, sizeof number);
+			break;
+		case CAIRN_COLUMN_TEXT: *(struct cairn_bytes *)at = cairn_cursor_bytes(in, cairn_cursor_uleb(in)); break;
+		case CAIRN_COLUMN_LIST:
+			number = cairn_cursor_uleb(in);
+			*(struct cairn_list *)at = (struct cairn_list){cairn_cursor_bytes(in, number > SIZE_MAX / 8 ? SIZE_MAX : number * 8)};
+			break;
+		}
+	}
+	return !in->failed;
 }
 
-static bool select_rows(void *handle, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
+/* Compresses each table in the form in which it is sent. */
+static void pack(struct cairn_rows *rows)
+{
+	for (unsigned i = 0; i < CAIRN_TABLES; i++) {
+		struct cairn_buffer plain = cairn_buffer(SIZE_MAX), *packed = &rows->packed[i];
+		for (size_t k = 0; k < rows->tables[i].count; k++)
+			cairn_clickhouse_put(&plain, cairn_tables[i].columns, cairn_rows_at(rows, i, k));
+		if (plain.length) {
+			*packed = cairn_buffer(SIZE_MAX);
+			packed->data = cairn_pack_gzip(cairn_buffer_bytes(&plain), &packed->length);
+			packed->capacity = packed->length;
+			if (!packed->data)
+				cairn_out_of_memory(plain.length);
+		}
+		cairn_buffer_free(&plain);
+	}
+}
+
+static bool insert(void *handle, const struct cairn_rows *rows, struct cairn_error *error)
 {
 	struct clickhouse_connection *connection = handle;
-	(void)types; /* the server's answer has this form already */
+	bool good = true;
+	for (unsigned i = 0; good && i < CAIRN_TABLES; i++) {
+		char statement[128];
+		struct cairn_bytes packed = cairn_buffer_bytes(&rows->packed[i]);
+		snprintf(statement, sizeof statement, "INSERT INTO %s FORMAT RowBinary", cairn_tables[i].name);
+		good = packed.length == 0 || ask(connection, connection->database, statement, &packed, NULL, error);
+	}
+	return good;
+}
+
+struct answer {
+	struct cairn_buffer rows;
+	struct cairn_cursor in;
+};
+
+static void end_answer(void *handle)
+{
+	struct answer *answer = handle;
+	cairn_buffer_free(&answer->rows);
+	free(answer);
+}
+
+static bool next_row(void *handle, const struct cairn_column *columns, void *row, bool *good, struct cairn_error *error)
+{
+	struct answer *answer = handle;
+	if (cairn_cursor_left(&answer->in) == 0)
+		return false;
+	*good = cairn_clickhouse_take(&answer->in, columns, row) || cairn_fail(error, "the store's answer ends within a row");
+	return *good;
+}
+
+static void *select_rows(void *handle, const char *statement, struct cairn_error *error)
+{
+	struct clickhouse_connection *connection = handle;
+	struct answer *answer = cairn_array_zero(1, sizeof *answer);
+	answer->rows = cairn_buffer(SIZE_MAX);
 	char kill_statement[120];
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&text, "%s FORMAT RowBinary", statement);
 	cairn_buffer_byte(&text, 0);
-	bool good = ask(connection, connection->database, text.data, NULL, rows, error);
+	bool good = ask(connection, connection->database, text.data, NULL, &answer->rows, error);
 	cairn_buffer_free(&text);
 	const atomic_bool *gone = connection->gone;
 	if (!good && gone && atomic_load(gone)) { /* the server would continue although nobody reads the answer */
@@ -337,7 +391,11 @@ static bool select_rows(void *handle, const char *statement, const char *types, 
 		ask(connection, connection->database, kill_statement, NULL, NULL, NULL);
 		connection->gone = gone;
 	}
-	return good;
+	answer->in = cairn_cursor(cairn_buffer_bytes(&answer->rows));
+	if (good)
+		return answer;
+	end_answer(answer);
+	return NULL;
 }
 
 static bool lacks_table(const void *handle)
@@ -429,8 +487,9 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.make_views = make_views,
 	.pack = pack,
 	.insert = insert,
-	.insert_into = insert_into,
 	.select = select_rows,
+	.next = next_row,
+	.end = end_answer,
 	.lacks_table = lacks_table,
 	.forget = forget,
 	.cancel_when = cancel_when,

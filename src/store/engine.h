@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 
-/* `types` has a letter for each column of an answer: n for a number, r for a real, t for a text, l for a list. */
 struct cairn_store_engine {
 	/* Connects to the store NAME: a path for SQLite, the whole name for ClickHouse. A missing file is created only with CREATE. The
 	 * result has a type of the engine's own; NULL is failure. */
@@ -22,14 +21,16 @@ struct cairn_store_engine {
 			   const char *cluster, struct cairn_error *error);
 	/* Creates the views (store/views.h), replacing those that exist. A table with such a name is somebody else's and stays. */
 	bool (*make_views)(void *connection, const char *cluster, struct cairn_error *error);
-	/* Converts the rows of each table to the form that `insert` sends, without using the connection; NULL if they have it already. */
-	void (*pack)(struct cairn_buffer rows[CAIRN_TABLES]);
-	/* Adds the rows of each table, in the order of the tables. If it fails, it may have added some of them. */
-	bool (*insert)(void *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
-	/* Adds rows to one table. */
-	bool (*insert_into)(void *connection, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error);
-	/* Appends the answer to STATEMENT to ROWS. */
-	bool (*select)(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error);
+	/* Makes what `insert` sends of ROWS, without using the connection; NULL if it needs no memory for that. */
+	void (*pack)(struct cairn_rows *rows);
+	/* Adds ROWS, in the order of the tables. If it fails, it may have added some of them. */
+	bool (*insert)(void *connection, const struct cairn_rows *rows, struct cairn_error *error);
+	/* Asks STATEMENT. Returns the answer, which has a type of the engine's own, or NULL if that fails. */
+	void *(*select)(void *connection, const char *statement, struct cairn_error *error);
+	/* Stores the next row of ANSWER in ROW; its texts are borrowed until the next call. Returns false if there is none, and sets *GOOD to
+	 * false if that is a failure. */
+	bool (*next)(void *answer, const struct cairn_column *columns, void *row, bool *good, struct cairn_error *error);
+	void (*end)(void *answer);
 	/* Whether the last statement failed since its table or the whole database does not exist. */
 	bool (*lacks_table)(const void *connection);
 	/* Removes the rows of TABLE that are older than TIME_NS or, if it is not kept by day, were last put before TIME_NS, on every

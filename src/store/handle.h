@@ -24,29 +24,41 @@ struct cairn_store {
 
 /* The answer to a statement, row after row:
  *
- *     cairn_selection_begin(&selection, store, statement, types, error);
- *     while (cairn_selection_next(&selection)) {
- *             uint64_t instance = cairn_row_take_number(&selection.row), ...;
- *             if (!selection.row.failed)
- *                     ...
- *     }
- *     return cairn_selection_end(&selection, error);
+ *     struct cairn_row_bill row;
+ *     cairn_selection_begin(&selection, store, statement, columns, &row, error);
+ *     while (cairn_selection_next(&selection))
+ *             visit(row.bytes);
+ *     return cairn_selection_end(&selection);
  */
 struct cairn_selection {
-	struct cairn_buffer rows;
-	struct cairn_cursor row; /* columns are taken from here, in their order */
+	struct cairn_store *store;
+	const struct cairn_column *columns;
+	void *row, *answer;
+	struct cairn_error *error;
 	bool good; /* false ends the loop */
 };
 
-/* Asks STATEMENT; TYPES as in engine.h. */
-void cairn_selection_begin(struct cairn_selection *selection, struct cairn_store *store, const char *statement, const char *types,
-			   struct cairn_error *error);
+/* Asks STATEMENT, whose answer has COLUMNS of ROW. */
+void cairn_selection_begin(struct cairn_selection *selection, struct cairn_store *store, const char *statement,
+			   const struct cairn_column *columns, void *row, struct cairn_error *error);
 
-/* Whether there is another row. */
-bool cairn_selection_next(const struct cairn_selection *selection);
+/* Fills the row. Its texts are borrowed until the next call. Returns false after the last. */
+bool cairn_selection_next(struct cairn_selection *selection);
 
-/* Frees the rows. Returns whether all was good; an answer that ends within a row is not. */
-bool cairn_selection_end(struct cairn_selection *selection, struct cairn_error *error);
+/* Frees the answer. Returns whether all was good. */
+bool cairn_selection_end(struct cairn_selection *selection);
+
+/* Appends "COLUMN IN (ITEMS)". */
+void cairn_statement_list(struct cairn_buffer *out, const char *column, const uint64_t *items, size_t count);
+
+/* Calls VISIT with each row of TABLE whose key, a number, is one of the COUNT numbers in IDS; AND precedes that in the statement. ROW
+ * receives the row, which has COLUMNS. */
+bool cairn_store_each(struct cairn_store *store, unsigned table, const struct cairn_column *columns, void *row, const char *and,
+		      const uint64_t *ids, size_t count, void (*visit)(void *context, const void *row), void *context,
+		      struct cairn_error *error);
+
+/* Adds ROWS. */
+bool cairn_store_insert(struct cairn_store *store, struct cairn_rows *rows, struct cairn_error *error);
 
 /* Fetches the stacks of SAMPLES and their frames, except for those already known. */
 bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error);

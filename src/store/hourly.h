@@ -16,8 +16,8 @@ bool cairn_hourly_reaches(const struct cairn_store *store, int64_t from_ns);
 /* What a query is about: lists of unique numbers. */
 struct cairn_hourly_question {
 	const uint64_t *cohorts, *instances;
-	const int64_t *hours; /* NULL to use `times` instead */
-	const int64_t *times; /* of whole snapshots */
+	const uint64_t *hours; /* NULL to use `times` instead */
+	const uint64_t *times; /* of whole snapshots */
 	const uint64_t *stacks; /* for queries about some stacks only */
 	size_t cohort_count, instance_count, hour_count, time_count, stack_count;
 };

@@ -1,163 +1,96 @@
-/* rows.c - the schema, and its rows as bytes.
+/* rows.c - the schema, and lists of rows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/rows.h"
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "base/sha256.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static const struct cairn_column frame_columns[] = {
-	{"frame", CAIRN_COLUMN_NUMBER},
-	{"build_id", CAIRN_COLUMN_TEXT},
-	{"module", CAIRN_COLUMN_TEXT},
-	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file; the address if there is no file */
-	{"names", CAIRN_COLUMN_TEXT},   /* functions with file and line, innermost first (store/snapshot.c); empty if unknown */
-	{"nameless", CAIRN_COLUMN_NUMBER}, /* since version 3: 1 for a row without names, which never replaces one with names */
-	{"used_ns", CAIRN_COLUMN_NUMBER}, /* since version 3: the week in which it was last put */
-	{NULL, 0},
-};
-
-static const struct cairn_column stack_columns[] = {
-	{"stack", CAIRN_COLUMN_NUMBER},
-	{"frames", CAIRN_COLUMN_LIST}, /* leaf first */
-	{"used_ns", CAIRN_COLUMN_NUMBER}, /* as in frames */
-	{NULL, 0},
-};
-
-static const struct cairn_column process_columns[] = {
-	{"instance", CAIRN_COLUMN_NUMBER},
-	{"tenant", CAIRN_COLUMN_NUMBER},
-	{"service", CAIRN_COLUMN_TEXT},
-	{"version", CAIRN_COLUMN_TEXT},
-	{"host", CAIRN_COLUMN_TEXT},
-	{"pid", CAIRN_COLUMN_NUMBER},
-	{"program", CAIRN_COLUMN_TEXT},
-	{"build_id", CAIRN_COLUMN_TEXT},
-	{"start_ns", CAIRN_COLUMN_NUMBER},
-	{"labels", CAIRN_COLUMN_TEXT}, /* further ones, as a query string */
-	{"used_ns", CAIRN_COLUMN_NUMBER}, /* as in frames */
-	{NULL, 0},
-};
-
-static const struct cairn_column sample_columns[] = {
-	{"instance", CAIRN_COLUMN_NUMBER},
-	{"time_ns", CAIRN_COLUMN_NUMBER},
-	{"stack", CAIRN_COLUMN_NUMBER},
-	{"bytes", CAIRN_COLUMN_REAL}, /* estimates, un-sampled */
-	{"objects", CAIRN_COLUMN_REAL},
-	{"sampled", CAIRN_COLUMN_REAL}, /* the number of samples behind them */
-	{"allocated_bytes", CAIRN_COLUMN_REAL}, /* so far, freed or not; 0 if the profile does not say */
-	{"allocated_objects", CAIRN_COLUMN_REAL},
-	{NULL, 0},
-};
-
-/* The live bytes of each call path once an hour, in an order that keeps a few call paths of many instances together. A cohort is all
- * instances of one release of a service. */
-static const struct cairn_column hourly_columns[] = {
-	{"instance", CAIRN_COLUMN_NUMBER},
-	{"cohort", CAIRN_COLUMN_NUMBER},
-	{"hour", CAIRN_COLUMN_NUMBER}, /* since 1970 */
-	{"stack", CAIRN_COLUMN_NUMBER},
-	{"time_ns", CAIRN_COLUMN_NUMBER}, /* of the snapshot, the first whole one of the hour */
-	{"bytes", CAIRN_COLUMN_NUMBER}, /* integers, which take little room */
-	{"total", CAIRN_COLUMN_NUMBER}, /* of all call paths of the snapshot */
-	{"size", CAIRN_COLUMN_REAL}, /* the mean size of an object, mostly the same on all instances */
-	{NULL, 0},
-};
-
-/* Since version 4: the breakdown of the resident memory of a snapshot. Its lines add up; those that are 0 have no row. */
-static const struct cairn_column bill_columns[] = {
-	{"instance", CAIRN_COLUMN_NUMBER},
-	{"time_ns", CAIRN_COLUMN_NUMBER},
-	{"line", CAIRN_COLUMN_TEXT}, /* its key (series/bill.h) */
-	{"bytes", CAIRN_COLUMN_REAL},
-	{NULL, 0},
-};
-
-static const struct cairn_column snapshot_columns[] = {
-	{"instance", CAIRN_COLUMN_NUMBER},
-	{"time_ns", CAIRN_COLUMN_NUMBER},
-	{"bytes", CAIRN_COLUMN_REAL},
-	{"resident", CAIRN_COLUMN_REAL}, /* of the process; 0 if unknown */
-	{"memory_limit", CAIRN_COLUMN_REAL},
-	{"limit_of_group", CAIRN_COLUMN_NUMBER},
-	{"period", CAIRN_COLUMN_REAL},
-	{"unsampling", CAIRN_COLUMN_NUMBER}, /* how it was sampled (cairn_sampling_number) */
-	{"has_allocated", CAIRN_COLUMN_NUMBER},
-	{"ended", CAIRN_COLUMN_TEXT}, /* for a snapshot of the last moment, how the process ended; otherwise empty */
-	{"base_ns", CAIRN_COLUMN_NUMBER}, /* since version 2: the whole snapshot that the samples are changes to; 0 for a whole one */
-	{NULL, 0},
-};
+#define C(member) CAIRN_COLUMN(struct cairn_row_setting, member)
+static const struct cairn_column setting_columns[] = {C(setting), C(value), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_frame, member)
+static const struct cairn_column frame_columns[] = {C(frame), C(build_id), C(module), C(place), C(names), C(nameless), C(used_ns), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_stack, member)
+static const struct cairn_column stack_columns[] = {C(stack), C(frames), C(used_ns), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_process, member)
+static const struct cairn_column process_columns[] = {C(instance), C(tenant), C(service), C(version), C(host), C(pid), C(program), C(build_id),
+						      C(start_ns), C(labels), C(used_ns), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_sample, member)
+#define S(member) CAIRN_COLUMN_AS(struct cairn_row_sample, sample.member, #member)
+static const struct cairn_column sample_columns[] = {C(instance), C(time_ns), S(stack), S(bytes), S(objects), S(sampled), S(allocated_bytes),
+						     S(allocated_objects), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_hour, member)
+static const struct cairn_column hourly_columns[] = {C(instance), C(cohort), C(hour), C(stack), C(time_ns), C(bytes), C(total), C(size), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_bill, member)
+static const struct cairn_column bill_columns[] = {C(instance), C(time_ns), C(line), C(bytes), {0}};
+#undef C
+#define C(member) CAIRN_COLUMN(struct cairn_row_snapshot, member)
+static const struct cairn_column snapshot_columns[] = {C(instance), C(time_ns), C(bytes), C(resident), C(memory_limit), C(limit_of_group),
+						       C(period), C(unsampling), C(has_allocated), C(ended), C(base_ns),
+						       C(since_ns), C(before_bytes), C(own_bytes), {0}};
+#undef C
 
 const struct cairn_table cairn_tables[CAIRN_TABLES] = {
-	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, "frame", "nameless", false, 0},
-	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, "stack", NULL, false, 0},
-	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", NULL, false, 0},
-	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", NULL, true, 0},
-	[CAIRN_TABLE_HOURLY] = {"hourly", hourly_columns, "cohort, hour, stack, instance", NULL, true, 1024},
-	[CAIRN_TABLE_BILLS] = {"bills", bill_columns, "instance, time_ns, line", NULL, true, 0},
-	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", NULL, true, 0},
+	[CAIRN_TABLE_SETTINGS] = {"settings", setting_columns, sizeof(struct cairn_row_setting), "setting", NULL, false, 0},
+	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, sizeof(struct cairn_row_frame), "frame", "nameless", false, 0},
+	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, sizeof(struct cairn_row_stack), "stack", NULL, false, 0},
+	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, sizeof(struct cairn_row_process), "instance", NULL, false, 0},
+	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, sizeof(struct cairn_row_sample), "instance, time_ns, stack", NULL, true, 0},
+	[CAIRN_TABLE_HOURLY] = {"hourly", hourly_columns, sizeof(struct cairn_row_hour), "cohort, hour, stack, instance", NULL, true, 1024},
+	[CAIRN_TABLE_BILLS] = {"bills", bill_columns, sizeof(struct cairn_row_bill), "instance, time_ns, line", NULL, true, 0},
+	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, sizeof(struct cairn_row_snapshot), "instance, time_ns", NULL, true, 0},
 };
 
-void cairn_row_number(struct cairn_buffer *rows, uint64_t value)
+uint64_t cairn_column_number(const struct cairn_column *column, const void *row)
 {
-	value = value > INT64_MAX ? INT64_MAX : value;
-	cairn_buffer_append(rows, &value, sizeof value);
+	uint64_t value;
+	memcpy(&value, (const char *)row + column->offset, sizeof value);
+	return value > INT64_MAX ? INT64_MAX : value;
 }
 
-void cairn_row_real(struct cairn_buffer *rows, double value)
+void cairn_columns_select(const struct cairn_column *columns, struct cairn_buffer *out)
 {
-	cairn_buffer_append(rows, &value, sizeof value);
+	for (const struct cairn_column *column = columns; column->name; column++)
+		cairn_buffer_format(out, "%s%s", column == columns ? "SELECT " : ", ", column->name);
 }
 
-void cairn_row_text(struct cairn_buffer *rows, struct cairn_bytes text)
+void cairn_rows_add(struct cairn_rows *rows, unsigned table, const void *row)
 {
-	cairn_buffer_uleb(rows, text.length);
-	cairn_buffer_append(rows, text.data, text.length);
+	struct cairn_row_set *set = &rows->tables[table];
+	size_t size = cairn_tables[table].row_size;
+	set->items = cairn_array_reserve(set->items, &set->capacity, set->count + 1, size);
+	memcpy((char *)set->items + set->count++ * size, row, size);
 }
 
-void cairn_row_list(struct cairn_buffer *rows, const uint64_t *items, size_t count)
+void cairn_rows_free(struct cairn_rows *rows)
 {
-	cairn_buffer_uleb(rows, count);
-	cairn_buffer_append(rows, items, count * sizeof *items);
+	for (size_t i = 0; i < CAIRN_TABLES; i++) {
+		free(rows->tables[i].items);
+		cairn_buffer_free(&rows->packed[i]);
+	}
+	cairn_arena_free(&rows->texts);
+	*rows = (struct cairn_rows){0};
 }
 
-uint64_t cairn_row_take_number(struct cairn_cursor *rows)
+uint64_t cairn_row_hash(const struct cairn_column *columns, const void *row)
 {
-	return cairn_cursor_u64(rows);
-}
-
-double cairn_row_take_real(struct cairn_cursor *rows)
-{
-	uint64_t bits = cairn_cursor_u64(rows);
-	double value;
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
-struct cairn_bytes cairn_row_take_text(struct cairn_cursor *rows)
-{
-	return cairn_cursor_bytes(rows, cairn_cursor_uleb(rows));
-}
-
-struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count)
-{
-	uint64_t items = cairn_cursor_uleb(rows);
-	struct cairn_bytes bytes = cairn_cursor_bytes(rows, items > SIZE_MAX / 8 ? SIZE_MAX : items * 8);
-	*count = bytes.length / 8;
-	return bytes;
-}
-
-void cairn_row_skip(struct cairn_cursor *rows, const struct cairn_table *table)
-{
-	size_t count;
-	for (const struct cairn_column *column = table->columns; column->name; column++)
-		switch (column->type) {
-		case CAIRN_COLUMN_NUMBER:
-		case CAIRN_COLUMN_REAL: cairn_cursor_skip(rows, 8); break;
-		case CAIRN_COLUMN_TEXT: cairn_row_take_text(rows); break;
-		case CAIRN_COLUMN_LIST: cairn_row_take_list(rows, &count); break;
-		}
+	uint64_t hash = 0;
+	for (const struct cairn_column *column = columns; column->name; column++) {
+		struct cairn_bytes bytes = {(const char *)row + column->offset, 8};
+		if (column->type == CAIRN_COLUMN_TEXT || column->type == CAIRN_COLUMN_LIST)
+			memcpy(&bytes, (const char *)row + column->offset, sizeof bytes); /* a list is no more than bytes */
+		hash = cairn_hash_mix(hash + cairn_hash_bytes(bytes.data, bytes.length));
+	}
+	return hash;
 }
 
 uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text)

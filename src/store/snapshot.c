@@ -8,6 +8,7 @@
 #include "store/snapshot.h"
 
 #include "base/array.h"
+#include "base/cursor.h"
 #include "base/text.h"
 #include "process/clock.h"
 #include "series/bill.h"
@@ -113,70 +114,70 @@ size_t cairn_frames_size(const struct cairn_profile *profile)
 			names += line;
 		}
 		size += names + (path < CAIRN_STORE_PATH ? path : CAIRN_STORE_PATH) +
-			(build_id < CAIRN_STORE_BUILD_ID ? build_id : CAIRN_STORE_BUILD_ID) + 48; /* the numbers */
+			(build_id < CAIRN_STORE_BUILD_ID ? build_id : CAIRN_STORE_BUILD_ID) + sizeof(struct cairn_row_frame) + 1;
 	}
 	return size;
 }
 
-/* Appends the row of LOCATION to ROWS unless it is there already. Returns the frame's number. SCRATCH is for temporary use. */
+/* Adds the row of LOCATION to ROWS unless it is there already. Returns the frame's number. NAMES is for temporary use. */
 static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
-			    struct cairn_numbered *numbered, struct cairn_buffer *rows, struct cairn_buffer scratch[2])
+			    struct cairn_numbered *numbered, struct cairn_rows *rows, struct cairn_buffer *names)
 {
 	const struct cairn_module *module = cairn_profile_module(profile, location);
 	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
 	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
 	bool by_place = build_id.length > 0 && location->address; /* its names may become known later; otherwise they are part of it */
-	uint64_t offset = location->address ? cairn_profile_file_offset(profile, location) : 0, *id; /* the address if there is no file */
-	struct cairn_buffer *names = &scratch[0], *row = &scratch[1];
-	names->length = row->length = 0;
+	uint64_t *id;
+	names->length = 0;
 	write_names(profile, location, names);
-	cairn_row_text(row, cut(build_id, CAIRN_STORE_BUILD_ID));
-	cairn_row_text(row, cut(path, CAIRN_STORE_PATH));
-	cairn_row_number(row, offset);
-	cairn_row_text(row, cairn_buffer_bytes(names));
-	cairn_row_number(row, names->length == 0);
-	cairn_row_number(row, this_week());
-	if (!find_number(numbered, cairn_hash_bytes(row->data, row->length) ^ cairn_hash_mix(tenant), &id)) {
-		*id = cairn_frame_id(tenant, build_id.length ? build_id : path, offset);
+	struct cairn_row_frame row = {
+		.build_id = cut(build_id, CAIRN_STORE_BUILD_ID),
+		.module = cut(path, CAIRN_STORE_PATH),
+		.place = location->address ? cairn_profile_file_offset(profile, location) : 0, /* the address if there is no file */
+		.names = cairn_buffer_bytes(names),
+		.nameless = names->length == 0,
+		.used_ns = this_week(),
+	};
+	uint64_t hash = cairn_row_hash(cairn_tables[CAIRN_TABLE_FRAMES].columns, &row);
+	if (!find_number(numbered, hash ^ cairn_hash_mix(tenant), &id)) {
+		*id = cairn_frame_id(tenant, build_id.length ? build_id : path, row.place);
 		if (!by_place)
-			*id = cairn_store_id(*id, cairn_buffer_bytes(names));
-		cairn_row_number(rows, *id);
-		cairn_buffer_append(rows, row->data, row->length);
+			*id = cairn_store_id(*id, row.names);
+		row.frame = *id;
+		row.names = cairn_arena_keep(&rows->texts, row.names);
+		cairn_rows_add(rows, CAIRN_TABLE_FRAMES, &row);
 	}
 	return *id;
 }
 
 /* The same for the row of a stack of DEPTH frames. */
-static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenant, struct cairn_numbered *numbered,
-			    struct cairn_buffer *rows)
+static uint64_t write_stack(const uint64_t *frames, size_t depth, uint64_t tenant, struct cairn_numbered *numbered, struct cairn_rows *rows)
 {
 	struct cairn_bytes bytes = {(const char *)frames, depth * sizeof *frames};
 	uint64_t *id;
 	if (!find_number(numbered, cairn_hash_bytes(bytes.data, bytes.length) + cairn_hash_mix(~tenant), &id)) {
 		*id = cairn_store_id(tenant, bytes);
-		cairn_row_number(rows, *id);
-		cairn_row_list(rows, frames, depth);
-		cairn_row_number(rows, this_week());
+		struct cairn_row_stack row = {*id, {cairn_arena_keep(&rows->texts, bytes)}, this_week()};
+		cairn_rows_add(rows, CAIRN_TABLE_STACKS, &row);
 	}
 	return *id;
 }
 
-size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows)
+size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_rows *rows)
 {
 	size_t count = 0;
 	struct cairn_numbered numbered = {0};
-	struct cairn_buffer scratch[2] = {cairn_buffer(CAIRN_STORE_NAMES), cairn_buffer(SIZE_MAX)};
+	struct cairn_buffer names = cairn_buffer(CAIRN_STORE_NAMES);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		const struct cairn_module *module = cairn_profile_module(profile, location);
 		if (location->frame_count == 0 || !module || !module->build_id)
 			continue;
-		write_frame(profile, location, tenant, &numbered, rows, scratch);
+		write_frame(profile, location, tenant, &numbered, rows, &names);
 		count++;
 	}
 	cairn_numbered_free(&numbered);
-	cairn_buffer_free(&scratch[0]);
-	cairn_buffer_free(&scratch[1]);
+	cairn_buffer_free(&names);
 	return count;
 }
 
@@ -191,19 +192,19 @@ static double value_of(const double *values, uint32_t which)
 	return isfinite(value) ? value : 0;
 }
 
-/* Appends the rows of all samples. Several samples of one stack, which differ in labels, become one row: their sum. Returns the number of
+/* Adds the rows of all samples. Several samples of one stack, which differ in labels, become one row: their sum. Returns the number of
  * rows of samples. */
 static size_t write_samples(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, uint64_t tenant,
-			    uint64_t instance, const struct values *which, struct cairn_buffer rows[CAIRN_TABLES])
+			    uint64_t instance, const struct values *which, struct cairn_rows *rows)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	uint64_t *frames = cairn_array_new(profile->location_count, sizeof *frames);
 	struct cairn_stored_sample *sums = cairn_array_zero(profile->sample_count, sizeof *sums);
 	struct cairn_map seen = {0};
-	struct cairn_buffer scratch[2] = {cairn_buffer(CAIRN_STORE_NAMES), cairn_buffer(SIZE_MAX)};
+	struct cairn_buffer names = cairn_buffer(CAIRN_STORE_NAMES);
 	size_t count = 0, deepest = 0;
 	for (size_t i = 0; i < profile->location_count; i++)
-		frames[i] = write_frame(profile, &profile->locations[i], tenant, numbered, &rows[CAIRN_TABLE_FRAMES], scratch);
+		frames[i] = write_frame(profile, &profile->locations[i], tenant, numbered, rows, &names);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		deepest = profile->samples[i].depth > deepest ? profile->samples[i].depth : deepest;
 	uint64_t *stack = cairn_array_new(deepest, sizeof *stack);
@@ -212,7 +213,7 @@ static size_t write_samples(const struct cairn_store_snapshot *snapshot, struct 
 		const double *values = cairn_profile_values(profile, i);
 		for (uint32_t k = 0; k < sample->depth; k++)
 			stack[k] = frames[profile->stacks[sample->stack + k]];
-		uint64_t id = write_stack(stack, sample->depth, tenant, numbered, &rows[CAIRN_TABLE_STACKS]);
+		uint64_t id = write_stack(stack, sample->depth, tenant, numbered, rows);
 		uint32_t *at = cairn_map_at(&seen, id);
 		if (*at == CAIRN_NONE) {
 			*at = (uint32_t)count;
@@ -226,10 +227,9 @@ static size_t write_samples(const struct cairn_store_snapshot *snapshot, struct 
 		sum->allocated_objects += value_of(values, which->allocated_objects);
 	}
 	for (size_t i = 0; i < count; i++)
-		cairn_stored_sample_write(&rows[CAIRN_TABLE_SAMPLES], instance, profile->time_ns, &sums[i]);
+		cairn_rows_add(rows, CAIRN_TABLE_SAMPLES, &(struct cairn_row_sample){instance, profile->facts.time_ns, sums[i]});
 	cairn_map_free(&seen);
-	cairn_buffer_free(&scratch[0]);
-	cairn_buffer_free(&scratch[1]);
+	cairn_buffer_free(&names);
 	free(stack);
 	free(sums);
 	free(frames);
@@ -243,117 +243,86 @@ uint64_t cairn_snapshot_instance(const struct cairn_store_snapshot *snapshot)
 	uint64_t tenant = cairn_store_tenant(snapshot->tenant);
 	uint64_t id = cairn_store_id(cairn_store_id(tenant, snapshot->host), snapshot->service);
 	id = cairn_store_id(cairn_store_id(id, snapshot->version), snapshot->labels);
-	if (profile->life)
-		return cairn_store_id(id, cairn_strings_bytes(&profile->strings, profile->life));
-	return cairn_store_id_number(cairn_store_id_number(id, profile->process_id), (uint64_t)profile->start_ns);
+	if (profile->facts.life)
+		return cairn_store_id(id, cairn_strings_bytes(&profile->strings, profile->facts.life));
+	return cairn_store_id_number(cairn_store_id_number(id, profile->facts.process_id), (uint64_t)profile->facts.start_ns);
 }
 
 static struct cairn_bytes program_build(const struct cairn_profile *profile)
 {
 	for (size_t i = 0; i < profile->module_count; i++)
-		if (profile->modules[i].path && profile->modules[i].path == profile->process)
+		if (profile->modules[i].path && profile->modules[i].path == profile->facts.process)
 			return cairn_strings_bytes(&profile->strings, profile->modules[i].build_id);
 	return profile->module_count ? cairn_strings_bytes(&profile->strings, profile->modules[0].build_id) : (struct cairn_bytes){"", 0};
 }
 
-static uint64_t time_or_none(int64_t time_ns)
+static uint64_t whole_bytes(double bytes)
 {
-	return time_ns > 0 ? (uint64_t)time_ns : 0;
+	return (uint64_t)fmin(fmax(0, bytes), 0x1p62);
 }
 
 bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error *error)
 {
 	if (cairn_profile_find_value(profile, "inuse_space") == CAIRN_NONE)
 		return cairn_fail(error, "it has no inuse_space: a store keeps profiles of live memory");
-	return profile->time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
+	return profile->facts.time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
 }
 
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], struct cairn_snapshot_part *part)
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, struct cairn_rows *rows,
+			  struct cairn_snapshot_part *part)
 {
 	const struct cairn_profile *profile = snapshot->profile;
+	const struct cairn_dump_facts *facts = &profile->facts;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
 			       cairn_profile_find_value(profile, "alloc_space"), cairn_profile_find_value(profile, "alloc_objects")};
 	if (!cairn_store_accepts(profile, NULL))
 		return false;
 	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = cairn_snapshot_instance(snapshot);
-	part->samples = write_samples(snapshot, numbered, tenant, instance, &which, rows);
-
-	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
 	struct cairn_bytes build = program_build(profile), version = snapshot->version.length ? snapshot->version : build;
+	part->samples = write_samples(snapshot, numbered, tenant, instance, &which, rows);
 	part->cohort = cairn_store_cohort(tenant, snapshot->service, version);
-	cairn_row_number(out, instance);
-	cairn_row_number(out, tenant);
-	cairn_row_text(out, snapshot->service);
-	cairn_row_text(out, version);
-	cairn_row_text(out, snapshot->host);
-	cairn_row_number(out, profile->process_id);
-	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->process));
-	cairn_row_text(out, build);
-	cairn_row_number(out, time_or_none(profile->start_ns));
-	cairn_row_text(out, snapshot->labels);
-	cairn_row_number(out, this_week());
-
-	out = &rows[CAIRN_TABLE_BILLS];
-	for (int i = 0; snapshot->bill && i < CAIRN_BILL_LINES; i++)
-		if (snapshot->bill->lines[i] > 0) {
-			cairn_row_number(out, instance);
-			cairn_row_number(out, (uint64_t)profile->time_ns);
-			cairn_row_text(out, cairn_bytes_of(cairn_bill_key((enum cairn_bill_line)i)));
-			cairn_row_real(out, (double)snapshot->bill->lines[i]);
-		}
-
-	out = &rows[CAIRN_TABLE_SNAPSHOTS];
-	cairn_row_number(out, instance);
-	cairn_row_number(out, (uint64_t)profile->time_ns);
-	cairn_row_real(out, cairn_profile_total(profile, which.bytes));
-	cairn_row_real(out, profile->resident_bytes);
-	cairn_row_real(out, profile->limit_bytes);
-	cairn_row_number(out, profile->limit_of_group);
-	cairn_row_real(out, profile->period);
-	cairn_row_number(out, cairn_sampling_number(profile->unsampling, profile->size_classes));
-	cairn_row_number(out, which.allocated_bytes != CAIRN_NONE && which.allocated_objects != CAIRN_NONE);
-	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->ended));
-	cairn_row_number(out, 0);
+	cairn_rows_add(rows, CAIRN_TABLE_PROCESSES, &(struct cairn_row_process){
+		.instance = instance, .tenant = tenant, .service = snapshot->service, .version = version, .host = snapshot->host,
+		.pid = facts->process_id, .program = cairn_strings_bytes(&profile->strings, facts->process), .build_id = build,
+		.start_ns = facts->start_ns > 0 ? facts->start_ns : 0, .labels = snapshot->labels, .used_ns = this_week()});
+	for (unsigned i = 0; snapshot->bill && i < CAIRN_BILL_LINES; i++)
+		if (snapshot->bill->lines[i] > 0)
+			cairn_rows_add(rows, CAIRN_TABLE_BILLS, &(struct cairn_row_bill){
+				instance, facts->time_ns, cairn_bytes_of(cairn_bill_key(i)), (double)snapshot->bill->lines[i]});
+	cairn_rows_add(rows, CAIRN_TABLE_SNAPSHOTS, &(struct cairn_row_snapshot){
+		.instance = instance, .time_ns = facts->time_ns, .bytes = cairn_profile_total(profile, which.bytes),
+		.resident = facts->resident_bytes, .memory_limit = facts->limit_bytes, .limit_of_group = facts->limit_of_group,
+		.period = profile->period, .unsampling = cairn_sampling_number(profile->unsampling, profile->size_classes),
+		.has_allocated = which.allocated_bytes != CAIRN_NONE && which.allocated_objects != CAIRN_NONE,
+		.ended = cairn_strings_bytes(&profile->strings, facts->ended), .since_ns = facts->since_ns > 0 ? facts->since_ns : 0,
+		.before_bytes = whole_bytes(facts->before_bytes), .own_bytes = whole_bytes(facts->anonymous_bytes + facts->swap_bytes)});
 	return true;
 }
 
-static struct cairn_bytes keep(struct cairn_arena *arena, struct cairn_bytes bytes)
+void cairn_dictionary_add_stack(struct cairn_dictionary *dictionary, const struct cairn_row_stack *row)
 {
-	return (struct cairn_bytes){cairn_arena_text(arena, bytes), bytes.length};
-}
-
-void cairn_dictionary_take_stack(struct cairn_dictionary *dictionary, struct cairn_cursor *rows)
-{
-	size_t count;
-	uint64_t id = cairn_row_take_number(rows);
-	struct cairn_bytes frames = cairn_row_take_list(rows, &count);
-	uint32_t *at = rows->failed ? NULL : cairn_map_at(&dictionary->stacks, id);
-	if (!at || *at != CAIRN_NONE)
+	uint32_t *at = cairn_map_at(&dictionary->stacks, row->stack);
+	if (*at != CAIRN_NONE)
 		return;
 	*at = (uint32_t)dictionary->list_count;
 	cairn_array_room(dictionary->lists, dictionary->list_count, dictionary->list_capacity);
-	dictionary->lists[dictionary->list_count++] = keep(&dictionary->arena, frames);
+	dictionary->lists[dictionary->list_count++] = cairn_arena_keep(&dictionary->arena, row->frames.items);
 }
 
-void cairn_dictionary_take_frame(struct cairn_dictionary *dictionary, struct cairn_cursor *rows)
+void cairn_dictionary_add_frame(struct cairn_dictionary *dictionary, const struct cairn_row_frame *row)
 {
-	struct cairn_place place;
-	uint64_t id = cairn_row_take_number(rows);
-	place.build_id = cairn_row_take_text(rows);
-	place.module = cairn_row_take_text(rows);
-	place.offset = cairn_row_take_number(rows);
-	place.names = cairn_row_take_text(rows);
-	uint32_t *at = rows->failed ? NULL : cairn_map_at(&dictionary->frames, id);
+	uint32_t *at = cairn_map_at(&dictionary->frames, row->frame);
 	/* A frame that was named later may still have a row without names. */
-	if (!at || (*at != CAIRN_NONE && (dictionary->places[*at].names.length > 0 || place.names.length == 0)))
+	if (*at != CAIRN_NONE && (dictionary->places[*at].names.length > 0 || row->names.length == 0))
 		return;
 	*at = (uint32_t)dictionary->place_count;
-	place.build_id = keep(&dictionary->arena, place.build_id);
-	place.module = keep(&dictionary->arena, place.module);
-	place.names = keep(&dictionary->arena, place.names);
 	cairn_array_room(dictionary->places, dictionary->place_count, dictionary->place_capacity);
-	dictionary->places[dictionary->place_count++] = place;
+	dictionary->places[dictionary->place_count++] = (struct cairn_place){
+		.build_id = cairn_arena_keep(&dictionary->arena, row->build_id),
+		.module = cairn_arena_keep(&dictionary->arena, row->module),
+		.names = cairn_arena_keep(&dictionary->arena, row->names),
+		.offset = row->place,
+	};
 }
 
 void cairn_dictionary_free(struct cairn_dictionary *dictionary)
@@ -405,29 +374,6 @@ enum cairn_unsampling cairn_sampling_method(uint64_t number, bool *size_classes)
 	return number <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)number : CAIRN_UNSAMPLE_UNKNOWN;
 }
 
-void cairn_stored_sample_write(struct cairn_buffer *rows, uint64_t instance, int64_t time_ns, const struct cairn_stored_sample *sample)
-{
-	cairn_row_number(rows, instance);
-	cairn_row_number(rows, (uint64_t)time_ns);
-	cairn_row_number(rows, sample->stack);
-	cairn_row_real(rows, sample->bytes);
-	cairn_row_real(rows, sample->objects);
-	cairn_row_real(rows, sample->sampled);
-	cairn_row_real(rows, sample->allocated_bytes);
-	cairn_row_real(rows, sample->allocated_objects);
-}
-
-struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows)
-{
-	struct cairn_stored_sample sample = {.stack = cairn_row_take_number(rows)};
-	sample.bytes = cairn_row_take_real(rows);
-	sample.objects = cairn_row_take_real(rows);
-	sample.sampled = cairn_row_take_real(rows);
-	sample.allocated_bytes = cairn_row_take_real(rows);
-	sample.allocated_objects = cairn_row_take_real(rows);
-	return sample;
-}
-
 /* The store does not keep where modules were loaded; each gets a range of addresses that no other can reach into. */
 enum { module_shift = 44 };
 
@@ -475,14 +421,17 @@ void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dicti
 	profile->period = point->period;
 	profile->unsampling = point->unsampling;
 	profile->size_classes = point->size_classes;
-	profile->time_ns = point->time_ns;
-	profile->start_ns = process->start_ns;
-	profile->process_id = process->pid;
-	profile->process = cairn_profile_text(profile, *process->program ? process->program : process->service);
-	profile->resident_bytes = point->resident;
-	profile->limit_bytes = point->limit;
-	profile->limit_of_group = point->limit_of_group;
-	profile->ended = cairn_profile_text(profile, point->ended);
+	profile->facts.time_ns = point->time_ns;
+	profile->facts.start_ns = process->start_ns;
+	profile->facts.process_id = process->pid;
+	profile->facts.process = cairn_profile_text(profile, *process->program ? process->program : process->service);
+	profile->facts.since_ns = point->since_ns;
+	profile->facts.before_bytes = point->before;
+	profile->facts.anonymous_bytes = point->own;
+	profile->facts.resident_bytes = point->resident;
+	profile->facts.limit_bytes = point->limit;
+	profile->facts.limit_of_group = point->limit_of_group;
+	profile->facts.ended = cairn_profile_text(profile, point->ended);
 	profile->period_type = (struct cairn_value_type){cairn_profile_text(profile, "space"), cairn_profile_text(profile, "bytes")};
 	if (point->has_allocated) {
 		cairn_profile_add_value_type(profile, "alloc_objects", "count");

@@ -21,8 +21,9 @@ uint64_t cairn_snapshot_instance(const struct cairn_store_snapshot *snapshot);
 /* The number that identifies the frame at OFFSET in the file with BUILD_ID. TENANT is the tenant's number. */
 uint64_t cairn_frame_id(uint64_t tenant, struct cairn_bytes build_id, uint64_t offset);
 
-/* Appends the rows of the locations of PROFILE that have a build-id and names. Returns their number. */
-size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_buffer *rows);
+/* Adds the rows of the locations of PROFILE that have a build-id and names. Returns their number. Here and below, rows borrow from the
+ * profile. */
+size_t cairn_frames_write(const struct cairn_profile *profile, uint64_t tenant, struct cairn_rows *rows);
 
 /* An upper bound for the size of the rows of all frames of PROFILE, in bytes. */
 size_t cairn_frames_size(const struct cairn_profile *profile);
@@ -47,10 +48,10 @@ struct cairn_snapshot_part {
 uint64_t cairn_sampling_number(enum cairn_unsampling unsampling, bool size_classes);
 enum cairn_unsampling cairn_sampling_method(uint64_t number, bool *size_classes);
 
-/* Appends the rows of SNAPSHOT, a whole one, to the tables in ROWS, except for frames and stacks that are NUMBERED already; hourly gets
- * none. Returns false if cairn_store_accepts refuses it. */
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered,
-			  struct cairn_buffer rows[CAIRN_TABLES], struct cairn_snapshot_part *part);
+/* Adds the rows of SNAPSHOT, a whole one, to ROWS, except for frames and stacks that are NUMBERED already; hourly gets none. They borrow
+ * from SNAPSHOT. Returns false if cairn_store_accepts refuses it. */
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_numbered *numbered, struct cairn_rows *rows,
+			  struct cairn_snapshot_part *part);
 
 /* The stacks and frames that samples refer to; each is fetched from the store once. All zeroes is an empty dictionary. */
 struct cairn_dictionary {
@@ -67,22 +68,10 @@ struct cairn_dictionary {
 	struct cairn_arena arena;
 };
 
-/* Takes a row of one of the two tables off ROWS and adds what it says; nothing if the row is cut short. */
-void cairn_dictionary_take_stack(struct cairn_dictionary *dictionary, struct cairn_cursor *rows);
-void cairn_dictionary_take_frame(struct cairn_dictionary *dictionary, struct cairn_cursor *rows);
+/* Adds what a row of one of the two tables says. */
+void cairn_dictionary_add_stack(struct cairn_dictionary *dictionary, const struct cairn_row_stack *row);
+void cairn_dictionary_add_frame(struct cairn_dictionary *dictionary, const struct cairn_row_frame *row);
 void cairn_dictionary_free(struct cairn_dictionary *dictionary);
-
-/* One sample in the store. */
-struct cairn_stored_sample {
-	uint64_t stack;
-	double bytes, objects, sampled, allocated_bytes, allocated_objects;
-};
-
-/* Appends a row of the table samples. */
-void cairn_stored_sample_write(struct cairn_buffer *rows, uint64_t instance, int64_t time_ns, const struct cairn_stored_sample *sample);
-
-/* Takes a sample off ROWS, from the column `stack` on. */
-struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows);
 
 /* Fills PROFILE, which is initialized, with the memory of PROCESS at POINT. A stack that the dictionary lacks has one frame that says
  * so. */

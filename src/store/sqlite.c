@@ -4,12 +4,11 @@
  * the file locked; readers never wait (WAL).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/library.h"
 #include "store/engine.h"
 #include "store/views.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,43 +41,15 @@ static struct {
 	__typeof__(sqlite3_column_bytes) *length;
 	__typeof__(sqlite3_progress_handler) *set_progress;
 } library;
-static bool library_ready;
-static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
-static void load_library(void)
-{
-	void *handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-	const struct {
-		void *function;
-		const char *name;
-	} wanted[] = {
-		{&library.open, "sqlite3_open_v2"},
-		{&library.close, "sqlite3_close_v2"},
-		{&library.exec, "sqlite3_exec"},
-		{&library.explain, "sqlite3_errmsg"},
-		{&library.busy_timeout, "sqlite3_busy_timeout"},
-		{&library.prepare, "sqlite3_prepare_v2"},
-		{&library.step, "sqlite3_step"},
-		{&library.reset, "sqlite3_reset"},
-		{&library.finalize, "sqlite3_finalize"},
-		{&library.bind_number, "sqlite3_bind_int64"},
-		{&library.bind_real, "sqlite3_bind_double"},
-		{&library.bind_text, "sqlite3_bind_text"},
-		{&library.bind_list, "sqlite3_bind_blob"},
-		{&library.number, "sqlite3_column_int64"},
-		{&library.real, "sqlite3_column_double"},
-		{&library.bytes, "sqlite3_column_blob"},
-		{&library.length, "sqlite3_column_bytes"},
-		{&library.set_progress, "sqlite3_progress_handler"},
-	};
-	for (size_t i = 0; handle && i < sizeof wanted / sizeof *wanted; i++) {
-		void *function = dlsym(handle, wanted[i].name);
-		if (!function)
-			return;
-		memcpy(wanted[i].function, &function, sizeof function);
-	}
-	library_ready = handle != NULL;
-}
+static struct cairn_library sqlite = {
+	.files = "libsqlite3.so.0",
+	.names = "sqlite3_open_v2 sqlite3_close_v2 sqlite3_exec sqlite3_errmsg sqlite3_busy_timeout sqlite3_prepare_v2 sqlite3_step "
+		 "sqlite3_reset sqlite3_finalize sqlite3_bind_int64 sqlite3_bind_double sqlite3_bind_text sqlite3_bind_blob "
+		 "sqlite3_column_int64 sqlite3_column_double sqlite3_column_blob sqlite3_column_bytes sqlite3_progress_handler",
+	.members = &library,
+	.size = sizeof library,
+};
 
 static bool fail(struct sqlite_connection *connection, struct cairn_error *error)
 {
@@ -100,8 +71,7 @@ static void close_database(void *handle)
 static void *open_database(const char *path, bool create, struct cairn_error *error)
 {
 	enum { patience_ms = 30000 };
-	pthread_once(&library_once, load_library);
-	if (!library_ready) {
+	if (!cairn_library_is_there(&sqlite)) {
 		cairn_fail(error, "a store in a file needs libsqlite3.so.0, which is not on this machine (Debian: libsqlite3-0)");
 		return NULL;
 	}
@@ -155,27 +125,27 @@ static bool add_column(void *handle, const struct cairn_table *table, const char
 	return run(connection, statement, error);
 }
 
-/* Takes one row of TABLE off ROWS and adds it by STATEMENT. */
-static bool insert_row(struct sqlite_connection *connection, sqlite3_stmt *statement, const struct cairn_table *table,
-		       struct cairn_cursor *rows, struct cairn_error *error)
+/* Adds ROW of TABLE by STATEMENT. */
+static bool insert_row(struct sqlite_connection *connection, sqlite3_stmt *statement, const struct cairn_table *table, const void *row,
+		       struct cairn_error *error)
 {
 	for (int i = 0; table->columns[i].name; i++) {
-		struct cairn_bytes bytes;
-		size_t count;
-		switch (table->columns[i].type) {
-		case CAIRN_COLUMN_NUMBER: library.bind_number(statement, i + 1, (sqlite3_int64)cairn_row_take_number(rows)); break;
-		case CAIRN_COLUMN_REAL: library.bind_real(statement, i + 1, cairn_row_take_real(rows)); break;
+		const struct cairn_column *column = &table->columns[i];
+		const void *at = (const char *)row + column->offset;
+		const struct cairn_bytes *text = at;
+		const struct cairn_list *list = at;
+		switch (column->type) {
+		case CAIRN_COLUMN_NUMBER: library.bind_number(statement, i + 1, (sqlite3_int64)cairn_column_number(column, row)); break;
+		case CAIRN_COLUMN_REAL: library.bind_real(statement, i + 1, *(const double *)at); break;
 		case CAIRN_COLUMN_TEXT:
-			bytes = cairn_row_take_text(rows);
-			library.bind_text(statement, i + 1, bytes.data, (int)bytes.length, SQLITE_STATIC);
+			library.bind_text(statement, i + 1, text->length ? text->data : "", (int)text->length, SQLITE_STATIC);
 			break;
 		case CAIRN_COLUMN_LIST:
-			bytes = cairn_row_take_list(rows, &count);
-			library.bind_list(statement, i + 1, bytes.length ? bytes.data : "", (int)bytes.length, SQLITE_STATIC);
+			library.bind_list(statement, i + 1, list->items.length ? list->items.data : "", (int)list->items.length, SQLITE_STATIC);
 			break;
 		}
 	}
-	bool good = !rows->failed && library.step(statement) == SQLITE_DONE;
+	bool good = library.step(statement) == SQLITE_DONE;
 	library.reset(statement);
 	return good || fail(connection, error);
 }
@@ -197,20 +167,18 @@ static void write_insert(const struct cairn_table *table, struct cairn_buffer *o
 	cairn_buffer_byte(out, 0);
 }
 
-/* Adds the rows in BYTES to TABLE, within a transaction that the caller began: outside of one, each row would be synced to the disk. */
-static bool insert_rows(struct sqlite_connection *connection, const struct cairn_table *table, struct cairn_bytes bytes,
-			struct cairn_error *error)
+/* Adds the rows of TABLE, within a transaction that the caller began: outside of one, each row would be synced to the disk. */
+static bool insert_rows(struct sqlite_connection *connection, const struct cairn_rows *rows, unsigned table, struct cairn_error *error)
 {
 	sqlite3_stmt *statement;
-	struct cairn_cursor rows = cairn_cursor(bytes);
 	struct cairn_buffer text = cairn_buffer(1 << 16);
-	write_insert(table, &text);
+	write_insert(&cairn_tables[table], &text);
 	bool good = library.prepare(connection->database, text.data, -1, &statement, NULL) == SQLITE_OK;
 	cairn_buffer_free(&text);
 	if (!good)
 		return fail(connection, error);
-	while (good && cairn_cursor_left(&rows))
-		good = insert_row(connection, statement, table, &rows, error);
+	for (size_t i = 0; good && i < rows->tables[table].count; i++)
+		good = insert_row(connection, statement, &cairn_tables[table], cairn_rows_at(rows, table, i), error);
 	library.finalize(statement);
 	return good;
 }
@@ -229,54 +197,63 @@ static bool end(struct sqlite_connection *connection, bool good, struct cairn_er
 	return good;
 }
 
-static bool insert_into(void *handle, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_error *error)
-{
-	struct sqlite_connection *connection = handle;
-	return begin(connection, error) && end(connection, insert_rows(connection, table, rows, error), error);
-}
-
-static bool insert(void *handle, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+static bool insert(void *handle, const struct cairn_rows *rows, struct cairn_error *error)
 {
 	struct sqlite_connection *connection = handle;
 	bool good = begin(connection, error);
 	if (!good)
 		return false;
-	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
-		good = insert_rows(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error);
+	for (unsigned i = 0; good && i < CAIRN_TABLES; i++)
+		good = rows->tables[i].count == 0 || insert_rows(connection, rows, i, error);
 	return end(connection, good, error);
 }
 
-static void take_row(sqlite3_stmt *statement, const char *types, struct cairn_buffer *rows)
-{
-	for (int i = 0; types[i]; i++) {
-		struct cairn_bytes bytes = {0};
-		if (types[i] == 't' || types[i] == 'l')
-			bytes = (struct cairn_bytes){library.bytes(statement, i), (size_t)library.length(statement, i)};
-		switch (types[i]) {
-		case 'n': cairn_row_number(rows, (uint64_t)library.number(statement, i)); break;
-		case 'r': cairn_row_real(rows, library.real(statement, i)); break;
-		case 't': cairn_row_text(rows, bytes); break;
-		default:
-			cairn_buffer_uleb(rows, bytes.length / 8);
-			cairn_buffer_append(rows, bytes.data, bytes.length & ~(size_t)7);
-		}
-	}
-}
+struct answer {
+	struct sqlite_connection *connection;
+	sqlite3_stmt *statement;
+};
 
-static bool select_rows(void *handle, const char *text, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
+static void *select_rows(void *handle, const char *text, struct cairn_error *error)
 {
 	struct sqlite_connection *connection = handle;
 	sqlite3_stmt *statement;
 	if (connection->gone && atomic_load(connection->gone))
-		return cairn_fail(error, "the client no longer waits for the store's answer");
-	if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
-		return fail(connection, error);
-	int result;
-	while ((result = library.step(statement)) == SQLITE_ROW)
-		take_row(statement, types, rows);
-	bool good = result == SQLITE_DONE || fail(connection, error);
-	library.finalize(statement);
-	return good;
+		cairn_fail(error, "the client no longer waits for the store's answer");
+	else if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
+		fail(connection, error);
+	else
+		return memcpy(cairn_array_new(1, sizeof(struct answer)), &(struct answer){connection, statement}, sizeof(struct answer));
+	return NULL;
+}
+
+static bool next_row(void *handle, const struct cairn_column *columns, void *row, bool *good, struct cairn_error *error)
+{
+	struct answer *answer = handle;
+	int result = library.step(answer->statement);
+	if (result != SQLITE_ROW) {
+		*good = result == SQLITE_DONE || fail(answer->connection, error);
+		return false;
+	}
+	for (int i = 0; columns[i].name; i++) {
+		void *at = (char *)row + columns[i].offset;
+		struct cairn_bytes bytes = {0};
+		if (columns[i].type == CAIRN_COLUMN_TEXT || columns[i].type == CAIRN_COLUMN_LIST)
+			bytes = (struct cairn_bytes){library.bytes(answer->statement, i), (size_t)library.length(answer->statement, i)};
+		switch (columns[i].type) {
+		case CAIRN_COLUMN_NUMBER: *(int64_t *)at = library.number(answer->statement, i); break;
+		case CAIRN_COLUMN_REAL: *(double *)at = library.real(answer->statement, i); break;
+		case CAIRN_COLUMN_TEXT: *(struct cairn_bytes *)at = bytes.length ? bytes : (struct cairn_bytes){"", 0}; break;
+		case CAIRN_COLUMN_LIST: *(struct cairn_list *)at = (struct cairn_list){{bytes.data, bytes.length & ~(size_t)7}}; break;
+		}
+	}
+	return true;
+}
+
+static void end_answer(void *handle)
+{
+	struct answer *answer = handle;
+	library.finalize(answer->statement);
+	free(answer);
 }
 
 static bool lacks_table(const void *handle)
@@ -287,10 +264,14 @@ static bool lacks_table(const void *handle)
 
 static bool make_view(struct sqlite_connection *connection, size_t i, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(1 << 16), rows = cairn_buffer(1 << 10);
+	static const struct cairn_column columns[] = {{0}};
+	struct cairn_buffer statement = cairn_buffer(1 << 16);
 	cairn_buffer_format(&statement, "SELECT 1 FROM sqlite_master WHERE name = '%s' AND type <> 'view'%c", cairn_view_names[i], 0);
-	bool good = select_rows(connection, statement.data, "n", &rows, error);
-	if (good && rows.length == 0) {
+	struct answer *answer = select_rows(connection, statement.data, error);
+	bool good = answer != NULL, taken = good && next_row(answer, columns, NULL, &good, error);
+	if (answer)
+		end_answer(answer);
+	if (good && !taken) {
 		statement.length = 0;
 		cairn_buffer_format(&statement, "DROP VIEW IF EXISTS %s; CREATE VIEW %s AS ", cairn_view_names[i], cairn_view_names[i]);
 		cairn_view_write(i, CAIRN_VIEWS_SQLITE, NULL, &statement);
@@ -298,7 +279,6 @@ static bool make_view(struct sqlite_connection *connection, size_t i, struct cai
 		good = run(connection, statement.data, error);
 	}
 	cairn_buffer_free(&statement);
-	cairn_buffer_free(&rows);
 	return good;
 }
 
@@ -344,8 +324,9 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.add_column = add_column,
 	.make_views = make_views,
 	.insert = insert,
-	.insert_into = insert_into,
 	.select = select_rows,
+	.next = next_row,
+	.end = end_answer,
 	.lacks_table = lacks_table,
 	.forget = forget,
 	.cancel_when = cancel_when,

@@ -21,10 +21,7 @@ enum { setting_version = 1,
        setting_hourly_since = 4,
        setting_forgotten = 5,
        setting_views = 6 };
-enum { schema_version = 4 };
-
-static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
-static const struct cairn_table settings_table = {"settings", setting_columns, "setting", NULL, false, 0};
+enum { schema_version = 5 };
 
 static const struct cairn_store_engine *engine_of(const char *name)
 {
@@ -101,25 +98,25 @@ void cairn_store_cancel_when(struct cairn_store *store, const atomic_bool *gone)
 /* Reads the settings. */
 static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 {
-	struct cairn_buffer statement = cairn_buffer(200);
+	const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_SETTINGS].columns;
 	struct cairn_selection selection;
+	struct cairn_row_setting row;
 	uint64_t identity = 0;
 	int64_t forgotten = 0;
-	cairn_buffer_format(&statement, "SELECT setting, value FROM settings%s%c", store->engine->latest, 0);
-	cairn_selection_begin(&selection, store, statement.data, "nn", error);
-	while (cairn_selection_next(&selection)) {
-		uint64_t setting = cairn_row_take_number(&selection.row), value = cairn_row_take_number(&selection.row);
-		if (selection.row.failed)
-			break;
-		store->version = setting == setting_version ? value : store->version;
-		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
-		store->views = setting == setting_views ? value : store->views;
-		forgotten = setting == setting_forgotten ? (int64_t)value : forgotten;
-		identity = setting == setting_identity ? value : identity;
-		store->hourly_since_ns = setting == setting_hourly_since ? (int64_t)value : store->hourly_since_ns;
-	}
-	cairn_buffer_free(&statement);
-	if (!cairn_selection_end(&selection, error))
+	char statement[100];
+	snprintf(statement, sizeof statement, "SELECT setting, value FROM settings%s", store->engine->latest);
+	cairn_selection_begin(&selection, store, statement, columns, &row, error);
+	while (cairn_selection_next(&selection))
+		switch (row.setting) {
+		case setting_version: store->version = row.value; break;
+		case setting_keep_days: store->keep_days = row.value; break;
+		case setting_views: store->views = row.value; break;
+		case setting_forgotten: forgotten = (int64_t)row.value; break;
+		case setting_identity: identity = row.value; break;
+		case setting_hourly_since: store->hourly_since_ns = (int64_t)row.value; break;
+		default: break; /* of a later version */
+		}
+	if (!cairn_selection_end(&selection))
 		return false;
 	/* Other tables than before, or another program has removed rows. */
 	if (store->identity != identity || store->forgotten_ns != forgotten)
@@ -127,6 +124,25 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 	store->identity = identity;
 	store->forgotten_ns = forgotten;
 	return true;
+}
+
+/* Stores the number that STATEMENT answers in *NUMBER; 0 if there is none. Returns false if the store does not answer. */
+static bool ask_number(struct cairn_store *store, const char *statement, int64_t *number)
+{
+	struct answer {
+		int64_t number;
+	} row = {0};
+	static const struct cairn_column columns[] = {CAIRN_COLUMN(struct answer, number), {0}};
+	struct cairn_selection selection;
+	cairn_selection_begin(&selection, store, statement, columns, &row, NULL);
+	cairn_selection_next(&selection);
+	*number = row.number;
+	return cairn_selection_end(&selection);
+}
+
+static void set(struct cairn_rows *rows, uint64_t setting, uint64_t value)
+{
+	cairn_rows_add(rows, CAIRN_TABLE_SETTINGS, &(struct cairn_row_setting){setting, value});
 }
 
 /* Migrates tables of an earlier version. An interrupted migration continues where it was. */
@@ -140,6 +156,9 @@ static bool migrate(struct cairn_store *store, const char *cluster, struct cairn
 		int64_t value;
 	} columns[] = {
 		{CAIRN_TABLE_SNAPSHOTS, "base_ns", 0},
+		{CAIRN_TABLE_SNAPSHOTS, "since_ns", 0},
+		{CAIRN_TABLE_SNAPSHOTS, "before_bytes", 0},
+		{CAIRN_TABLE_SNAPSHOTS, "own_bytes", 0},
 		{CAIRN_TABLE_FRAMES, "nameless", 0}, /* so that names that come later replace a row without names */
 		{CAIRN_TABLE_FRAMES, "used_ns", now},
 		{CAIRN_TABLE_STACKS, "used_ns", now},
@@ -148,20 +167,19 @@ static bool migrate(struct cairn_store *store, const char *cluster, struct cairn
 	bool good = true;
 	for (size_t i = 0; good && i < sizeof columns / sizeof *columns; i++) {
 		const struct cairn_table *table = &cairn_tables[columns[i].table];
-		struct cairn_buffer rows = cairn_buffer(1 << 16);
+		int64_t any;
 		char statement[100];
 		snprintf(statement, sizeof statement, "SELECT %s FROM %s LIMIT 1", columns[i].column, table->name);
-		good = store->engine->select(store->connection, statement, "n", &rows, NULL) ||
+		good = ask_number(store, statement, &any) ||
 		       store->engine->add_column(store->connection, table, columns[i].column, (uint64_t)columns[i].value, cluster, error);
-		cairn_buffer_free(&rows);
 	}
 	return good;
 }
 
 bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error)
 {
-	struct cairn_buffer rows = cairn_buffer(1 << 12);
-	bool good = store->engine->make(store->connection, &settings_table, cluster, error);
+	struct cairn_rows rows = {0};
+	bool good = true;
 	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
 		good = store->engine->make(store->connection, &cairn_tables[i], cluster, error);
 	good = good && read_settings(store, error) &&
@@ -172,25 +190,17 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	/* Cairn itself does not use the views, so they may be of another version; later ones are kept. */
 	if (good && store->views <= cairn_views_version) {
 		good = store->engine->make_views(store->connection, cluster, error);
-		cairn_row_number(&rows, setting_views);
-		cairn_row_number(&rows, cairn_views_version);
+		set(&rows, setting_views, cairn_views_version);
 	}
-	if (keep_days || !store->version) {
-		cairn_row_number(&rows, setting_keep_days);
-		cairn_row_number(&rows, keep_days ? *keep_days : 0);
-	}
-	if (store->version == 1 || store->version == 2) { /* which had no table hourly */
-		cairn_row_number(&rows, setting_hourly_since);
-		cairn_row_number(&rows, (uint64_t)cairn_clock_wall_ns());
-	}
-	if (!store->identity) {
-		cairn_row_number(&rows, setting_identity);
-		cairn_row_number(&rows, cairn_store_id_number(2, (uint64_t)cairn_clock_wall_ns()));
-	}
-	cairn_row_number(&rows, setting_version); /* last, so that an interrupted migration is repeated */
-	cairn_row_number(&rows, schema_version);
-	good = good && store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), error);
-	cairn_buffer_free(&rows);
+	if (keep_days || !store->version)
+		set(&rows, setting_keep_days, keep_days ? *keep_days : 0);
+	if (store->version == 1 || store->version == 2) /* which had no table hourly */
+		set(&rows, setting_hourly_since, (uint64_t)cairn_clock_wall_ns());
+	if (!store->identity)
+		set(&rows, setting_identity, cairn_store_id_number(2, (uint64_t)cairn_clock_wall_ns()));
+	set(&rows, setting_version, schema_version); /* last, so that an interrupted migration is repeated */
+	good = good && cairn_store_insert(store, &rows, error);
+	cairn_rows_free(&rows);
 	/* The next query may go to another replica, which gets the rows a moment later. */
 	for (int looks = 0; good && cluster && looks < 100; looks++) {
 		good = read_settings(store, error);
@@ -215,23 +225,14 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 			  store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }
 
-/* The number that STATEMENT answers; 0 if the store does not answer. */
-static int64_t ask_number(struct cairn_store *store, const char *statement)
-{
-	struct cairn_selection selection;
-	int64_t number = 0;
-	cairn_selection_begin(&selection, store, statement, "n", NULL);
-	if (cairn_selection_next(&selection))
-		number = (int64_t)cairn_row_take_number(&selection.row);
-	return cairn_selection_end(&selection, NULL) ? number : 0;
-}
-
 /* Whether the clock of the store confirms NOW, this machine's. */
 static bool store_confirms(struct cairn_store *store, int64_t now)
 {
 	char statement[100], span[24];
 	snprintf(statement, sizeof statement, "SELECT %s", store->engine->clock);
-	int64_t seconds = ask_number(store, statement), ahead = now - seconds * CAIRN_SECOND_NS;
+	int64_t seconds;
+	ask_number(store, statement, &seconds);
+	int64_t ahead = now - seconds * CAIRN_SECOND_NS;
 	if (seconds > 0 && ahead > CAIRN_DAY_NS)
 		snprintf(store->removal, sizeof store->removal,
 			 "old snapshots stay in the store, since the clock of this machine is %s ahead of the store's",
@@ -243,17 +244,18 @@ static bool store_confirms(struct cairn_store *store, int64_t now)
  * remaining snapshot can refer to. */
 static bool forget_before(struct cairn_store *store, int64_t oldest)
 {
-	/* A clock may be a day ahead (cmd/collect/load.c). */
+	/* A clock may be a day ahead (fleet/collect/load.c). */
 	int64_t unused = oldest - CAIRN_STORE_WEEK_NS - CAIRN_DAY_NS;
 	bool good = true;
 	char statement[100], date[24];
 	snprintf(statement, sizeof statement, "SELECT count(*) FROM snapshots%s WHERE time_ns < %lld", store->engine->latest,
 		 (long long)oldest);
-	int64_t before = ask_number(store, statement);
-	for (size_t i = CAIRN_TABLES; good && i-- > 0;)
+	int64_t before, after;
+	bool counted = ask_number(store, statement, &before);
+	for (size_t i = CAIRN_TABLES - 1; good && i > CAIRN_TABLE_SETTINGS; i--)
 		good = store->engine->forget(store->connection, &cairn_tables[i], cairn_tables[i].by_day ? oldest : unused, NULL);
 	cairn_written_free(&store->written); /* its rows may be among those removed */
-	int64_t removed = before > 0 ? before - ask_number(store, statement) : 0; /* also where it failed halfway */
+	int64_t removed = counted && ask_number(store, statement, &after) ? before - after : 0; /* also where it failed halfway */
 	if (removed > 0)
 		snprintf(store->removal, sizeof store->removal,
 			 "%lld snapshot%s of before %.10s %s removed from the store (--keep-days %llu)", (long long)removed,
@@ -265,7 +267,7 @@ static bool forget_before(struct cairn_store *store, int64_t oldest)
 /* Removes old rows once a day, by the program that comes first. If that fails, it is tried again after an hour.
  *
  * The clock of this machine decides which rows of all machines are too old; far ahead, it would empty the store. So it must be confirmed,
- * to the day by which clocks may differ (cmd/collect/load.c): by NEWEST, the time of the newest snapshot just put, and by the clock of the
+ * to the day by which clocks may differ (fleet/collect/load.c): by NEWEST, the time of the newest snapshot just put, and by the clock of the
  * store. Thus senders do not move the limit, and cannot keep it from moving as long as one of them has the right time. */
 static void forget_old(struct cairn_store *store, int64_t newest)
 {
@@ -277,40 +279,33 @@ static void forget_old(struct cairn_store *store, int64_t newest)
 	store->retry_ns = clock + CAIRN_HOUR_NS;
 	if (!store_confirms(store, now) || !forget_before(store, oldest))
 		return;
-	struct cairn_buffer rows = cairn_buffer(1 << 12);
-	cairn_row_number(&rows, setting_forgotten);
-	cairn_row_number(&rows, (uint64_t)oldest);
-	if (store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), NULL))
+	struct cairn_rows rows = {0};
+	set(&rows, setting_forgotten, (uint64_t)oldest);
+	if (cairn_store_insert(store, &rows, NULL))
 		store->forgotten_ns = oldest;
-	cairn_buffer_free(&rows);
+	cairn_rows_free(&rows);
 }
 
 struct cairn_store_rows {
-	struct cairn_buffer tables[CAIRN_TABLES];
-	struct cairn_buffer lacking[CAIRN_TABLES]; /* the rows that the store lacks, in the form that its engine sends */
+	struct cairn_rows all, lacking;    /* those that the store lacks */
 	struct cairn_snapshot_part *parts; /* of each snapshot */
-	size_t count;
 };
 
 struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count)
 {
 	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows->tables[i] = rows->lacking[i] = cairn_buffer(SIZE_MAX);
 	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
 	struct cairn_numbered numbered = {0};
-	for (size_t i = 0; i < count; i++)
-		rows->count += cairn_snapshot_write(&snapshots[i], &numbered, rows->tables, &rows->parts[rows->count]);
+	for (size_t i = 0, good = 0; i < count; i++)
+		good += cairn_snapshot_write(&snapshots[i], &numbered, &rows->all, &rows->parts[good]);
 	cairn_numbered_free(&numbered);
 	return rows;
 }
 
 void cairn_store_rows_free(struct cairn_store_rows *rows)
 {
-	for (size_t i = 0; i < CAIRN_TABLES; i++) {
-		cairn_buffer_free(&rows->tables[i]);
-		cairn_buffer_free(&rows->lacking[i]);
-	}
+	cairn_rows_free(&rows->all);
+	cairn_rows_free(&rows->lacking);
 	free(rows->parts);
 	free(rows);
 }
@@ -318,15 +313,15 @@ void cairn_store_rows_free(struct cairn_store_rows *rows)
 /* What the store has of an instance from another program or an earlier run: a whole snapshot that can be the base of the one to put, and
  * whether there is one in the same hour, which then is in hourly. */
 struct found_base {
-	const struct cairn_snapshot_row *wanted;
-	struct cairn_snapshot_row snapshot; /* its time is 0 if there is no base */
+	const struct cairn_row_snapshot *wanted;
+	struct cairn_row_snapshot snapshot; /* its time is 0 if there is no base */
 	bool in_hour;
 	struct cairn_stored_sample *samples;
 	size_t count, capacity;
 };
 
 /* Appends the instances of the COUNT snapshots in WANTED to STATEMENT, and the time to search. */
-static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, struct cairn_buffer *statement)
+static void list_wanted(const struct cairn_row_snapshot *wanted, size_t count, struct cairn_buffer *statement)
 {
 	int64_t first = INT64_MAX, last = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -340,50 +335,46 @@ static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, s
 }
 
 /* Finds the newest possible base for each of WANTED, and whether its hour has a whole snapshot. Each instance is in WANTED once. */
-static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_row *wanted, size_t count, struct found_base *found,
+static bool find_bases(struct cairn_store *store, const struct cairn_row_snapshot *wanted, size_t count, struct found_base *found,
 		       struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
+	const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_SNAPSHOTS].columns;
 	struct cairn_selection selection;
+	struct cairn_row_snapshot row;
 	struct cairn_map at = {0};
 	for (size_t i = 0; i < count; i++) {
 		*cairn_map_at(&at, wanted[i].instance) = (uint32_t)i;
 		found[i].wanted = &wanted[i];
 	}
-	cairn_buffer_format(
-		&statement,
-		"SELECT instance, time_ns, period, unsampling, has_allocated FROM snapshots%s WHERE base_ns = 0 AND instance IN (",
-		store->engine->latest);
+	cairn_columns_select(columns, &statement);
+	cairn_buffer_format(&statement, " FROM snapshots%s WHERE base_ns = 0 AND instance IN (", store->engine->latest);
 	list_wanted(wanted, count, &statement);
-	cairn_selection_begin(&selection, store, statement.data, "nnrnn", error);
+	cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
 	while (cairn_selection_next(&selection)) {
-		struct cairn_snapshot_row row = {.instance = cairn_row_take_number(&selection.row)};
-		row.time_ns = (int64_t)cairn_row_take_number(&selection.row);
-		row.period = cairn_row_take_real(&selection.row);
-		row.sampling = cairn_row_take_number(&selection.row);
-		row.has_allocated = cairn_row_take_number(&selection.row);
 		uint32_t place = cairn_map_get(&at, row.instance);
-		if (selection.row.failed || place == CAIRN_NONE)
+		if (place == CAIRN_NONE)
 			continue;
 		struct found_base *base = &found[place];
 		base->in_hour = base->in_hour || cairn_store_hour(row.time_ns) == cairn_store_hour(base->wanted->time_ns);
-		if (!base->wanted->ended && cairn_snapshot_stands_on(base->wanted, &row))
+		if (!base->wanted->ended.length && cairn_snapshot_stands_on(base->wanted, &row))
 			base->snapshot = row;
 	}
 	cairn_map_free(&at);
 	cairn_buffer_free(&statement);
-	return cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 /* Fetches the samples of the bases that were found. */
 static bool fetch_bases(struct cairn_store *store, struct found_base *found, size_t count, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX);
-	struct cairn_selection selection = {0};
+	const struct cairn_column *columns = cairn_tables[CAIRN_TABLE_SAMPLES].columns;
+	struct cairn_selection selection = {.good = true};
+	struct cairn_row_sample row;
 	struct cairn_map at = {0};
-	cairn_buffer_format(&statement,
-			    "SELECT instance, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s WHERE ",
-			    store->engine->latest);
+	cairn_columns_select(columns, &statement);
+	cairn_buffer_format(&statement, " FROM samples%s WHERE ", store->engine->latest);
 	size_t listed = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (!found[i].snapshot.time_ns)
@@ -394,35 +385,34 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 	}
 	cairn_buffer_byte(&statement, 0);
 	if (listed > 0)
-		cairn_selection_begin(&selection, store, statement.data, "nnrrrrr", error);
+		cairn_selection_begin(&selection, store, statement.data, columns, &row, error);
 	while (cairn_selection_next(&selection)) {
-		uint32_t place = cairn_map_get(&at, cairn_row_take_number(&selection.row));
-		struct cairn_stored_sample sample = cairn_stored_sample_take(&selection.row);
-		if (selection.row.failed || place == CAIRN_NONE)
+		uint32_t place = cairn_map_get(&at, row.instance);
+		if (place == CAIRN_NONE)
 			continue;
 		struct found_base *base = &found[place];
 		cairn_array_room(base->samples, base->count, base->capacity);
-		base->samples[base->count++] = sample;
+		base->samples[base->count++] = row.sample;
 	}
 	cairn_map_free(&at);
 	cairn_buffer_free(&statement);
-	return listed == 0 || cairn_selection_end(&selection, error);
+	return cairn_selection_end(&selection);
 }
 
 /* Looks in the store for bases of the snapshots in ROWS that have none, and for the hours that hourly has: another collector may have
  * written earlier snapshots of the process. */
 bool cairn_store_look_up(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
-	struct cairn_snapshot_row *wanted = cairn_array_new(rows->count, sizeof *wanted);
-	struct found_base *found = cairn_array_zero(rows->count, sizeof *found);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows->tables[CAIRN_TABLE_SNAPSHOTS]));
+	const struct cairn_row_snapshot *snapshots = rows->all.tables[CAIRN_TABLE_SNAPSHOTS].items;
+	const size_t all = rows->all.tables[CAIRN_TABLE_SNAPSHOTS].count;
+	struct cairn_row_snapshot *wanted = cairn_array_new(all, sizeof *wanted);
+	struct found_base *found = cairn_array_zero(all, sizeof *found);
 	struct cairn_map seen = {0};
 	size_t count = 0;
-	while (cairn_cursor_left(&cursor)) {
-		struct cairn_snapshot_row row = cairn_snapshot_row_take(&cursor);
-		uint32_t *at = cairn_map_at(&seen, row.instance);
-		if (*at == CAIRN_NONE && !cairn_written_knows(&store->written, &row))
-			wanted[count++] = row;
+	for (size_t i = 0; i < all; i++) {
+		uint32_t *at = cairn_map_at(&seen, snapshots[i].instance);
+		if (*at == CAIRN_NONE && !cairn_written_knows(&store->written, &snapshots[i]))
+			wanted[count++] = snapshots[i];
 		*at = 0;
 	}
 	bool good = count == 0 || (find_bases(store, wanted, count, found, error) && fetch_bases(store, found, count, error));
@@ -442,31 +432,33 @@ bool cairn_store_look_up(struct cairn_store *store, const struct cairn_store_row
 
 void cairn_store_select(struct cairn_store *store, struct cairn_store_rows *rows)
 {
-	const struct cairn_buffer *bills = &rows->tables[CAIRN_TABLE_BILLS];
-	cairn_written_select(&store->written, rows->tables, rows->parts, rows->lacking);
-	cairn_buffer_append(&rows->lacking[CAIRN_TABLE_BILLS], bills->data, bills->length);
+	const struct cairn_row_set *bills = &rows->all.tables[CAIRN_TABLE_BILLS];
+	cairn_written_select(&store->written, &rows->all, rows->parts, &rows->lacking);
+	for (size_t i = 0; i < bills->count; i++)
+		cairn_rows_add(&rows->lacking, CAIRN_TABLE_BILLS, cairn_rows_at(&rows->all, CAIRN_TABLE_BILLS, i));
 	if (store->engine->pack)
-		store->engine->pack(rows->lacking);
+		store->engine->pack(&rows->lacking);
 }
 
-/* The time of the newest snapshot in ROWS; 0 if there is none. */
-static int64_t newest_of(const struct cairn_store_rows *rows)
+bool cairn_store_insert(struct cairn_store *store, struct cairn_rows *rows, struct cairn_error *error)
 {
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows->tables[CAIRN_TABLE_SNAPSHOTS]));
-	int64_t newest = 0;
-	while (cairn_cursor_left(&cursor)) {
-		struct cairn_snapshot_row row = cairn_snapshot_row_take(&cursor);
-		newest = row.time_ns > newest ? row.time_ns : newest;
-	}
-	return newest;
+	if (store->engine->pack)
+		store->engine->pack(rows);
+	return store->engine->insert(store->connection, rows, error);
 }
 
 bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
 {
-	bool good = store->engine->insert(store->connection, rows->lacking, error);
+	const struct cairn_row_set *snapshots = &rows->all.tables[CAIRN_TABLE_SNAPSHOTS];
+	int64_t newest = 0;
+	for (size_t i = 0; i < snapshots->count; i++) {
+		const struct cairn_row_snapshot *row = cairn_rows_at(&rows->all, CAIRN_TABLE_SNAPSHOTS, i);
+		newest = row->time_ns > newest ? row->time_ns : newest;
+	}
+	bool good = store->engine->insert(store->connection, &rows->lacking, error);
 	store->removal[0] = 0;
 	if (good)
-		forget_old(store, newest_of(rows));
+		forget_old(store, newest);
 	else
 		cairn_written_free(&store->written);
 	return good;

@@ -103,6 +103,9 @@ struct cairn_store_point {
 	bool size_classes; /* as in a profile */
 	const char *ended;
 	int64_t base_ns; /* the time of the whole snapshot that its samples are changes to; 0 if it is whole itself */
+	int64_t since_ns; /* when sampling began; 0 if unknown, like the next two */
+	double before; /* the anonymous memory that the process had by then, if that was late */
+	double own; /* its anonymous memory now, resident or swapped out */
 };
 
 /* One process and its points within the query's time, in order. There is at least one. */

@@ -24,34 +24,11 @@ void cairn_written_free(struct cairn_written *written)
 	*written = (struct cairn_written){0};
 }
 
-static struct cairn_bytes rest_of(const struct cairn_cursor *rows)
-{
-	return (struct cairn_bytes){(const char *)rows->at, cairn_cursor_left(rows)};
-}
-
-struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows)
-{
-	struct cairn_snapshot_row row = {.start = rest_of(rows)};
-	size_t before = cairn_cursor_left(rows);
-	row.instance = cairn_row_take_number(rows);
-	row.time_ns = (int64_t)cairn_row_take_number(rows);
-	for (unsigned i = 0; i < 3; i++)
-		cairn_row_take_real(rows); /* bytes, resident, memory_limit */
-	cairn_row_take_number(rows);
-	row.period = cairn_row_take_real(rows);
-	row.sampling = cairn_row_take_number(rows);
-	row.has_allocated = cairn_row_take_number(rows);
-	row.ended = cairn_row_take_text(rows).length > 0;
-	row.start.length = before - cairn_cursor_left(rows);
-	cairn_row_take_number(rows); /* base_ns */
-	return row;
-}
-
-bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const struct cairn_snapshot_row *whole)
+bool cairn_snapshot_stands_on(const struct cairn_row_snapshot *snapshot, const struct cairn_row_snapshot *whole)
 {
 	return whole->time_ns < snapshot->time_ns && snapshot->time_ns - whole->time_ns < CAIRN_STORE_WHOLE_NS &&
 	       whole->time_ns / CAIRN_DAY_NS == snapshot->time_ns / CAIRN_DAY_NS && whole->period == snapshot->period &&
-	       whole->sampling == snapshot->sampling && whole->has_allocated == snapshot->has_allocated;
+	       whole->unsampling == snapshot->unsampling && whole->has_allocated == snapshot->has_allocated;
 }
 
 static struct cairn_base *known_of(const struct cairn_written *written, uint64_t instance)
@@ -60,22 +37,22 @@ static struct cairn_base *known_of(const struct cairn_written *written, uint64_t
 	return at == CAIRN_NONE ? NULL : &written->bases[at];
 }
 
-static struct cairn_base *base_for(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+static struct cairn_base *base_for(const struct cairn_written *written, const struct cairn_row_snapshot *snapshot)
 {
 	struct cairn_base *base = known_of(written, snapshot->instance);
 	return base && !base->hour_only && cairn_snapshot_stands_on(snapshot, &base->snapshot) ? base : NULL;
 }
 
 /* Whether a whole snapshot is the first known one of its hour. */
-static bool begins_hour(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+static bool begins_hour(const struct cairn_written *written, const struct cairn_row_snapshot *snapshot)
 {
 	const struct cairn_base *base = known_of(written, snapshot->instance);
 	return !base || base->hour != cairn_store_hour(snapshot->time_ns);
 }
 
-bool cairn_written_knows(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+bool cairn_written_knows(const struct cairn_written *written, const struct cairn_row_snapshot *snapshot)
 {
-	return snapshot->ended ? !begins_hour(written, snapshot) : base_for(written, snapshot) != NULL;
+	return snapshot->ended.length ? !begins_hour(written, snapshot) : base_for(written, snapshot) != NULL;
 }
 
 static int compare_use(const void *a, const void *b)
@@ -123,14 +100,14 @@ static struct cairn_base *know(struct cairn_written *written, uint64_t instance)
 	return &written->bases[*at];
 }
 
-void cairn_written_add_hour(struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+void cairn_written_add_hour(struct cairn_written *written, const struct cairn_row_snapshot *snapshot)
 {
 	struct cairn_base *base = know(written, snapshot->instance);
 	base->hour = cairn_store_hour(snapshot->time_ns);
 	base->used = ++written->clock;
 }
 
-void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
+void cairn_written_add_base(struct cairn_written *written, const struct cairn_row_snapshot *snapshot, struct cairn_stored_sample *samples,
 			    size_t count)
 {
 	if (written->base_count > 1 && written->base_bytes + count * sizeof *samples > bases_most_bytes)
@@ -143,7 +120,7 @@ void cairn_written_add_base(struct cairn_written *written, const struct cairn_sn
 	free(base->samples);
 	*base = (struct cairn_base){
 		.snapshot = *snapshot, .samples = samples, .count = count, .hour = hour, .used = ++written->clock};
-	base->snapshot.start = (struct cairn_bytes){0}; /* it belongs to the caller */
+	base->snapshot.ended = (struct cairn_bytes){0};
 }
 
 /* A stack in the base and in the snapshot; one of them may be all zeroes. */
@@ -153,10 +130,10 @@ struct pair {
 };
 
 /* The variance of BYTES and of OBJECTS of one line. */
-static void variances(const struct cairn_snapshot_row *snapshot, double bytes, double objects, double *of_bytes, double *of_objects)
+static void variances(const struct cairn_row_snapshot *snapshot, double bytes, double objects, double *of_bytes, double *of_objects)
 {
 	bool size_classes;
-	enum cairn_unsampling method = cairn_sampling_method(snapshot->sampling, &size_classes);
+	enum cairn_unsampling method = cairn_sampling_method(snapshot->unsampling, &size_classes);
 	bool sampled = method == CAIRN_UNSAMPLE_POISSON || method == CAIRN_UNSAMPLE_RATIO;
 	double mean = objects > 0 ? bytes / objects : 0, weight = sampled ? cairn_sample_weight(snapshot->period, mean) : 0;
 	*of_objects = objects * weight;
@@ -164,7 +141,7 @@ static void variances(const struct cairn_snapshot_row *snapshot, double bytes, d
 }
 
 /* Whether one kind of value changed by more than the wider of its two error bars. */
-static bool moved(const struct cairn_snapshot_row *snapshot, double bytes_then, double objects_then, double bytes, double objects)
+static bool moved(const struct cairn_row_snapshot *snapshot, double bytes_then, double objects_then, double bytes, double objects)
 {
 	double bytes_before, objects_before, bytes_after, objects_after;
 	variances(snapshot, bytes_then, objects_then, &bytes_before, &objects_before);
@@ -222,7 +199,7 @@ static void write_rest(struct pair *pairs, size_t count, double most, double (*c
 }
 
 /* Marks the pairs that changed since the base. Returns their number. */
-static size_t mark_changes(const struct cairn_snapshot_row *snapshot, struct pair *pairs, size_t count)
+static size_t mark_changes(const struct cairn_row_snapshot *snapshot, struct pair *pairs, size_t count)
 {
 	double bytes_variance = 0, allocated_variance = 0, of_bytes, of_objects;
 	for (size_t i = 0; i < count; i++) {
@@ -267,100 +244,90 @@ static uint64_t whole_number(double value)
 	return value > 0 ? (uint64_t)llround(fmin(value, most)) : 0;
 }
 
-static void write_hourly(struct cairn_buffer *out, const struct cairn_snapshot_row *snapshot, uint64_t cohort,
-			 const struct cairn_stored_sample *samples, size_t count)
+static void add_hourly(struct cairn_rows *lacking, const struct cairn_row_snapshot *snapshot, uint64_t cohort,
+		       const struct cairn_stored_sample *samples, size_t count)
 {
-	uint64_t total = 0;
+	struct cairn_row_hour row = {.instance = snapshot->instance, .cohort = cohort, .hour = cairn_store_hour(snapshot->time_ns),
+				     .time_ns = snapshot->time_ns};
 	for (size_t i = 0; i < count; i++)
-		total += whole_number(samples[i].bytes);
+		row.total += whole_number(samples[i].bytes);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t bytes = whole_number(samples[i].bytes);
-		if (bytes == 0)
-			continue;
-		cairn_row_number(out, snapshot->instance);
-		cairn_row_number(out, cohort);
-		cairn_row_number(out, (uint64_t)cairn_store_hour(snapshot->time_ns));
-		cairn_row_number(out, samples[i].stack);
-		cairn_row_number(out, (uint64_t)snapshot->time_ns);
-		cairn_row_number(out, bytes);
-		cairn_row_number(out, total);
-		cairn_row_real(out, samples[i].objects > 0 ? samples[i].bytes / samples[i].objects : 0);
+		row.stack = samples[i].stack;
+		row.bytes = whole_number(samples[i].bytes);
+		row.size = samples[i].objects > 0 ? samples[i].bytes / samples[i].objects : 0;
+		if (row.bytes > 0)
+			cairn_rows_add(lacking, CAIRN_TABLE_HOURLY, &row);
 	}
 }
 
-/* Writes SNAPSHOT as changes to BASE. Returns false if most of it changed: then it is better written whole. */
-static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot,
-			  const struct cairn_stored_sample *samples, size_t count, struct cairn_buffer *out)
+static void add_sample(struct cairn_rows *lacking, const struct cairn_row_snapshot *snapshot, const struct cairn_stored_sample *sample)
+{
+	cairn_rows_add(lacking, CAIRN_TABLE_SAMPLES, &(struct cairn_row_sample){snapshot->instance, snapshot->time_ns, *sample});
+}
+
+/* Adds SNAPSHOT as changes to BASE. Returns false if most of it changed: then it is better written whole. */
+static bool add_changes(const struct cairn_base *base, const struct cairn_row_snapshot *snapshot,
+			const struct cairn_stored_sample *samples, size_t count, struct cairn_rows *lacking)
 {
 	struct pair *pairs = cairn_array_new(base->count + count, sizeof *pairs);
 	size_t pair_count = pair_up(base, samples, count, pairs);
 	bool fewer = mark_changes(snapshot, pairs, pair_count) * 3 <= count * 2;
 	for (size_t i = 0; fewer && i < pair_count; i++)
 		if (pairs[i].write)
-			cairn_stored_sample_write(out, snapshot->instance, snapshot->time_ns, &pairs[i].now);
+			add_sample(lacking, snapshot, &pairs[i].now);
 	free(pairs);
 	return fewer;
 }
 
-static void select_snapshot(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
-			    const struct cairn_snapshot_part *part, struct cairn_buffer lacking[CAIRN_TABLES])
+static void select_snapshot(struct cairn_written *written, struct cairn_row_snapshot snapshot, struct cairn_stored_sample *samples,
+			    const struct cairn_snapshot_part *part, struct cairn_rows *lacking)
 {
 	size_t count = part->samples;
-	struct cairn_base *base = snapshot->ended ? NULL : base_for(written, snapshot);
-	int64_t base_ns = 0;
+	struct cairn_base *base = snapshot.ended.length ? NULL : base_for(written, &snapshot);
 	sort_samples(samples, count);
-	if (base && write_changes(base, snapshot, samples, count, &lacking[CAIRN_TABLE_SAMPLES])) {
+	if (base && add_changes(base, &snapshot, samples, count, lacking)) {
 		base->used = ++written->clock;
-		base_ns = base->snapshot.time_ns;
+		snapshot.base_ns = base->snapshot.time_ns;
 		free(samples);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			cairn_stored_sample_write(&lacking[CAIRN_TABLE_SAMPLES], snapshot->instance, snapshot->time_ns, &samples[i]);
-		if (begins_hour(written, snapshot))
-			write_hourly(&lacking[CAIRN_TABLE_HOURLY], snapshot, part->cohort, samples, count);
-		cairn_written_add_base(written, snapshot, samples, count);
+			add_sample(lacking, &snapshot, &samples[i]);
+		if (begins_hour(written, &snapshot))
+			add_hourly(lacking, &snapshot, part->cohort, samples, count);
+		cairn_written_add_base(written, &snapshot, samples, count);
 	}
-	cairn_buffer_append(&lacking[CAIRN_TABLE_SNAPSHOTS], snapshot->start.data, snapshot->start.length);
-	cairn_row_number(&lacking[CAIRN_TABLE_SNAPSHOTS], (uint64_t)base_ns);
+	cairn_rows_add(lacking, CAIRN_TABLE_SNAPSHOTS, &snapshot);
 }
 
-/* Appends the rows of TABLE that were not written before. */
-static void select_new(struct cairn_written *written, const struct cairn_table *table, struct cairn_bytes rows,
-		       struct cairn_buffer *lacking)
+/* Adds the rows of TABLE that were not written before. */
+static void select_new(struct cairn_written *written, unsigned table, const struct cairn_rows *rows, struct cairn_rows *lacking)
 {
-	struct cairn_cursor cursor = cairn_cursor(rows);
-	while (cairn_cursor_left(&cursor)) {
-		struct cairn_bytes row = rest_of(&cursor);
-		cairn_row_skip(&cursor, table);
-		row.length -= cairn_cursor_left(&cursor);
-		uint32_t *at = cairn_map_at(&written->rows, cairn_hash_bytes(row.data, row.length) + (uintptr_t)table);
+	for (size_t i = 0; i < rows->tables[table].count; i++) {
+		const void *row = cairn_rows_at(rows, table, i);
+		uint32_t *at = cairn_map_at(&written->rows, cairn_row_hash(cairn_tables[table].columns, row) + table);
 		if (*at == CAIRN_NONE)
-			cairn_buffer_append(lacking, row.data, row.length);
+			cairn_rows_add(lacking, table, row);
 		*at = 0;
 	}
 }
 
-void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
-			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES])
+void cairn_written_select(struct cairn_written *written, const struct cairn_rows *rows, const struct cairn_snapshot_part *parts,
+			  struct cairn_rows *lacking)
 {
-	static const unsigned once[] = {CAIRN_TABLE_FRAMES, CAIRN_TABLE_STACKS, CAIRN_TABLE_PROCESSES};
 	if (written->rows.count > rows_most) {
 		cairn_map_free(&written->rows);
 		written->rows = (struct cairn_map){0};
 	}
-	for (size_t i = 0; i < sizeof once / sizeof *once; i++)
-		select_new(written, &cairn_tables[once[i]], cairn_buffer_bytes(&rows[once[i]]), &lacking[once[i]]);
-	struct cairn_cursor snapshots = cairn_cursor(cairn_buffer_bytes(&rows[CAIRN_TABLE_SNAPSHOTS]));
-	struct cairn_cursor samples = cairn_cursor(cairn_buffer_bytes(&rows[CAIRN_TABLE_SAMPLES]));
-	for (size_t i = 0; cairn_cursor_left(&snapshots); i++) {
-		struct cairn_snapshot_row snapshot = cairn_snapshot_row_take(&snapshots);
+	select_new(written, CAIRN_TABLE_FRAMES, rows, lacking);
+	select_new(written, CAIRN_TABLE_STACKS, rows, lacking);
+	select_new(written, CAIRN_TABLE_PROCESSES, rows, lacking);
+	const struct cairn_row_snapshot *snapshots = rows->tables[CAIRN_TABLE_SNAPSHOTS].items;
+	const struct cairn_row_sample *samples = rows->tables[CAIRN_TABLE_SAMPLES].items;
+	for (size_t i = 0; i < rows->tables[CAIRN_TABLE_SNAPSHOTS].count; i++) {
 		struct cairn_stored_sample *own = cairn_array_new(parts[i].samples, sizeof *own);
-		for (size_t k = 0; k < parts[i].samples; k++) {
-			cairn_row_take_number(&samples);
-			cairn_row_take_number(&samples);
-			own[k] = cairn_stored_sample_take(&samples);
-		}
-		select_snapshot(written, &snapshot, own, &parts[i], lacking);
+		for (size_t k = 0; k < parts[i].samples; k++)
+			own[k] = samples++->sample;
+		select_snapshot(written, snapshots[i], own, &parts[i], lacking);
 	}
 }
 

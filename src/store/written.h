@@ -23,23 +23,12 @@
 /* How long a whole snapshot can be a base, in nanoseconds. */
 #define CAIRN_STORE_WHOLE_NS (10 * CAIRN_MINUTE_NS)
 
-/* A row of the table snapshots. */
-struct cairn_snapshot_row {
-	uint64_t instance;
-	int64_t time_ns;
-	double period;
-	uint64_t sampling, has_allocated; /* as in the columns */
-	bool ended;
-	struct cairn_bytes start; /* the row without its last column, the base's time */
-};
-struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows);
-
 /* Whether WHOLE, of the same instance, can be the base of SNAPSHOT. */
-bool cairn_snapshot_stands_on(const struct cairn_snapshot_row *snapshot, const struct cairn_snapshot_row *whole);
+bool cairn_snapshot_stands_on(const struct cairn_row_snapshot *snapshot, const struct cairn_row_snapshot *whole);
 
 /* The last whole snapshot of an instance. */
 struct cairn_base {
-	struct cairn_snapshot_row snapshot;
+	struct cairn_row_snapshot snapshot; /* without texts */
 	struct cairn_stored_sample *samples; /* by stack */
 	size_t count;
 	bool hour_only; /* only the instance and the hour are known */
@@ -61,19 +50,19 @@ void cairn_written_free(struct cairn_written *written);
 
 /* Whether SNAPSHOT can be written without looking into the store first: a base for it is known or, for a last moment, which is always
  * whole, it is known that its hour was written. */
-bool cairn_written_knows(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
+bool cairn_written_knows(const struct cairn_written *written, const struct cairn_row_snapshot *snapshot);
 
 /* Remembers that hourly has the hour of SNAPSHOT, for its instance. */
-void cairn_written_add_hour(struct cairn_written *written, const struct cairn_snapshot_row *snapshot);
+void cairn_written_add_hour(struct cairn_written *written, const struct cairn_row_snapshot *snapshot);
 
 /* Remembers a whole snapshot. Takes ownership of SAMPLES, which may be in any order. */
-void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
+void cairn_written_add_base(struct cairn_written *written, const struct cairn_row_snapshot *snapshot, struct cairn_stored_sample *samples,
 			    size_t count);
 
-/* Appends the part of ROWS that the store lacks to LACKING, and remembers it as written: if writing it then fails, free WRITTEN. PARTS has
- * one item for each row of snapshots. */
-void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES],
-			  const struct cairn_snapshot_part *parts, struct cairn_buffer lacking[CAIRN_TABLES]);
+/* Adds the part of ROWS that the store lacks to LACKING, which borrows from them, and remembers it as written: if writing it then fails,
+ * free WRITTEN. PARTS has one item for each row of snapshots. */
+void cairn_written_select(struct cairn_written *written, const struct cairn_rows *rows, const struct cairn_snapshot_part *parts,
+			  struct cairn_rows *lacking);
 
 /* Whole hours since 1970. */
 static inline int64_t cairn_store_hour(int64_t time_ns)

@@ -20,14 +20,20 @@ static struct cairn_engine_connection *raw; /* a second connection to the same f
 /* What STATEMENT answers, a number. */
 static int64_t sql(const char *statement)
 {
-	struct cairn_buffer rows = cairn_buffer(1 << 16);
+	struct answer {
+		int64_t value;
+	} row = {-1};
+	static const struct cairn_column columns[] = {CAIRN_COLUMN(struct answer, value), {0}};
 	struct cairn_error error = {0};
-	if (!cairn_engine_sqlite.select(raw, statement, "n", &rows, &error))
+	bool good;
+	void *answer = cairn_engine_sqlite.select(raw, statement, &error);
+	if (answer) {
+		cairn_engine_sqlite.next(answer, columns, &row, &good, &error);
+		cairn_engine_sqlite.end(answer);
+	} else {
 		ok(false, "%s: %s", statement, error.text);
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	int64_t value = cairn_cursor_left(&cursor) ? (int64_t)cairn_row_take_number(&cursor) : -1;
-	cairn_buffer_free(&rows);
-	return value;
+	}
+	return row.value;
 }
 
 /* Two stacks of process PID at TIME_NS, whose places have names or not. */
@@ -44,6 +50,10 @@ static void make(struct cairn_profile *profile, int64_t time_ns, int pid, bool n
 	cairn_profile_init(profile);
 	if (!cairn_profile_read(profile, (struct cairn_bytes){dump, (size_t)length}, "dump", &(struct cairn_read_options){0}, &error))
 		ok(false, "%s", error.text);
+	profile->facts.since_ns = time_ns - 5 * second;
+	profile->facts.before_bytes = 1e6;
+	profile->facts.anonymous_bytes = 2e6 + pid;
+	profile->facts.swap_bytes = 3e6;
 	for (uint32_t i = 0; named && i < profile->location_count; i++) {
 		struct cairn_function function = {.name = cairn_profile_text(profile, "function"),
 						  .file = cairn_profile_text(profile, "a.c")};
@@ -128,6 +138,34 @@ static void test_names(int64_t now)
 	cairn_store_close(store);
 }
 
+static bool count_facts(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	size_t *right = context;
+	(void)error;
+	*right += profile->facts.since_ns == profile->facts.time_ns - 5 * second && profile->facts.before_bytes == 1e6 &&
+		  profile->facts.anonymous_bytes == 5e6 + 42;
+	return true;
+}
+
+/* After test_names: four snapshots of one process. */
+static void test_facts(void)
+{
+	struct cairn_store *store = open_store();
+	struct cairn_store_processes processes;
+	struct cairn_error error = {0};
+	const size_t all[] = {0, 1, 2, 3};
+	size_t right = 0, changes = 0;
+	ok(cairn_store_ask(store, &(struct cairn_question){.from_ns = 1}, &processes, &error) &&
+		   cairn_store_profiles(store, &processes.items[0], all, 4, count_facts, &right, &error),
+	   "all snapshots of a process");
+	for (size_t i = 0; i < 4; i++)
+		changes += processes.items[0].points[i].base_ns > 0;
+	is_int(right, 4, "each says when sampling began, and which memory the process had then and has now");
+	ok(changes > 0, "also %zu that are stored as changes", changes);
+	cairn_store_processes_free(&processes);
+	cairn_store_close(store);
+}
+
 static void test_failure(void)
 {
 	struct cairn_store *store = open_store();
@@ -139,18 +177,18 @@ static void test_failure(void)
 	cairn_store_close(store);
 }
 
-static size_t answers, cut_answer; /* the answers of `select_cut`, and which of them is cut */
+static size_t answers, cut_answer; /* rows of `next_cut`, and which of them is cut */
 static bool was_cut;
 
-/* As SQLite answers, but one answer lacks its last byte. */
-static bool select_cut(void *connection, const char *statement, const char *types, struct cairn_buffer *rows, struct cairn_error *error)
+/* As SQLite answers, but one row cannot be had. */
+static bool next_cut(void *answer, const struct cairn_column *columns, void *row, bool *good, struct cairn_error *error)
 {
-	bool good = cairn_engine_sqlite.select(connection, statement, types, rows, error);
-	if (good && rows->length > 0 && answers++ == cut_answer) {
-		rows->length--;
+	bool more = cairn_engine_sqlite.next(answer, columns, row, good, error);
+	if (more && answers++ == cut_answer) {
 		was_cut = true;
+		return *good = cairn_fail(error, "the store's answer ends within a row");
 	}
-	return good;
+	return more;
 }
 
 static void ignore_bill(void *context, size_t process, const char *line, double bytes)
@@ -186,7 +224,7 @@ static bool ask_all(struct cairn_store *store, int64_t now, struct cairn_error *
 static void test_cut_answers(int64_t now)
 {
 	struct cairn_store_engine engine = cairn_engine_sqlite;
-	engine.select = select_cut;
+	engine.next = next_cut;
 	sql("INSERT INTO bills SELECT instance, time_ns, 'heap', 1.0 FROM snapshots");
 	for (cut_answer = 0, was_cut = true; was_cut; cut_answer++) {
 		struct cairn_error error = {0};
@@ -371,7 +409,7 @@ static void test_retention(int64_t now)
 static void add_old(int64_t now)
 {
 	char statement[200];
-	snprintf(statement, sizeof statement, "INSERT INTO snapshots VALUES (77, %lld, 1, 1, 1, 0, 1, 0, 0, '', 0)",
+	snprintf(statement, sizeof statement, "INSERT INTO snapshots VALUES (77, %lld, 1, 1, 1, 0, 1, 0, 0, '', 0, 0, 0, 0)",
 		 (long long)(now - 11 * day));
 	sql("DELETE FROM snapshots WHERE instance = 77");
 	sql(statement);
@@ -440,20 +478,19 @@ static void test_removed(int64_t now)
 static void test_rows(void)
 {
 	struct cairn_error error = {0};
-	struct cairn_buffer rows = cairn_buffer(1 << 10);
-	for (uint64_t stack = 5; stack < 8; stack++) {
-		cairn_row_number(&rows, stack);
-		cairn_row_list(&rows, &stack, 1);
-		cairn_row_number(&rows, 0);
-	}
-	struct cairn_bytes all = cairn_buffer_bytes(&rows), cut = {all.data, all.length - 1};
-	const struct cairn_table *table = &cairn_tables[CAIRN_TABLE_STACKS];
-	ok(!cairn_engine_sqlite.insert_into(raw, table, cut, &error), "rows of which the last is cut");
+	struct cairn_rows rows = {0};
+	for (uint64_t stack = 5; stack < 8; stack++)
+		cairn_rows_add(&rows, CAIRN_TABLE_STACKS, &(struct cairn_row_stack){stack, {{(const char *)&stack, sizeof stack}}, 0});
+	sql("ALTER TABLE snapshots RENAME TO hidden");
+	cairn_rows_add(&rows, CAIRN_TABLE_SNAPSHOTS, &(struct cairn_row_snapshot){.instance = 5});
+	ok(!cairn_engine_sqlite.insert(raw, &rows, &error), "rows of which the last cannot be put");
 	is_int(sql("SELECT count(*) FROM stacks WHERE stack < 8"), 0, "none of them is put");
-	ok(cairn_engine_sqlite.insert_into(raw, table, all, &error), "whole rows");
+	sql("ALTER TABLE hidden RENAME TO snapshots");
+	rows.tables[CAIRN_TABLE_SNAPSHOTS].count = 0;
+	ok(cairn_engine_sqlite.insert(raw, &rows, &error), "good rows");
 	is_int(sql("SELECT count(*) FROM stacks WHERE stack < 8"), 3, "all of them are put");
 	sql("DELETE FROM stacks WHERE stack < 8");
-	cairn_buffer_free(&rows);
+	cairn_rows_free(&rows);
 }
 
 /* What the store says when it cannot be used: how to make its tables, and only where they are missing. */
@@ -488,6 +525,7 @@ int main(void)
 	cairn_store_close(store);
 	raw = cairn_engine_sqlite.open(path, false, &error);
 	test_names(now);
+	test_facts();
 	test_failure();
 	test_cut_answers(now);
 	test_gone();

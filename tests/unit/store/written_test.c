@@ -10,47 +10,30 @@ enum { stacks = 200 };
 static const int64_t second = CAIRN_SECOND_NS, start = 1790000000 * (int64_t)CAIRN_SECOND_NS; /* 14:13:20 UTC */
 static const double period = 524288;
 
-static struct cairn_buffer rows[CAIRN_TABLES], lacking[CAIRN_TABLES];
+static struct cairn_rows rows, lacking;
 
 /* A snapshot whose stack I has FACTORS[I] times a hundred objects of 64 KiB. */
 static void make(int64_t time_ns, const double *factors, uint64_t unsampling, const char *ended)
 {
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows[i].length = lacking[i].length = 0;
+	static const uint64_t frames[] = {1, 2, 3};
+	cairn_rows_free(&rows);
+	cairn_rows_free(&lacking);
 	for (size_t i = 0; i < stacks; i++) {
 		double objects = 100 * factors[i];
-		cairn_row_number(&rows[CAIRN_TABLE_SAMPLES], 1);
-		cairn_row_number(&rows[CAIRN_TABLE_SAMPLES], (uint64_t)time_ns);
-		cairn_row_number(&rows[CAIRN_TABLE_SAMPLES], 1000 - i);
-		const double values[] = {objects * 65536, objects, objects / 8, 0, 0};
-		for (size_t k = 0; k < 5; k++)
-			cairn_row_real(&rows[CAIRN_TABLE_SAMPLES], values[k]);
+		struct cairn_stored_sample sample = {1000 - i, objects * 65536, objects, objects / 8, 0, 0};
+		cairn_rows_add(&rows, CAIRN_TABLE_SAMPLES, &(struct cairn_row_sample){1, time_ns, sample});
 	}
-	struct cairn_buffer *out = &rows[CAIRN_TABLE_SNAPSHOTS];
-	cairn_row_number(out, 1);
-	cairn_row_number(out, (uint64_t)time_ns);
-	for (size_t k = 0; k < 3; k++)
-		cairn_row_real(out, 0);
-	cairn_row_number(out, 0);
-	cairn_row_real(out, period);
-	cairn_row_number(out, unsampling);
-	cairn_row_number(out, 0);
-	cairn_row_text(out, cairn_bytes_of(ended));
-	cairn_row_number(out, 0);
-	cairn_row_number(&rows[CAIRN_TABLE_STACKS], 7);
-	cairn_row_list(&rows[CAIRN_TABLE_STACKS], (uint64_t[]){1, 2, 3}, 3);
-	cairn_row_number(&rows[CAIRN_TABLE_STACKS], 0);
+	cairn_rows_add(&rows, CAIRN_TABLE_SNAPSHOTS, &(struct cairn_row_snapshot){
+		.instance = 1, .time_ns = time_ns, .period = period, .unsampling = unsampling, .ended = cairn_bytes_of(ended)});
+	cairn_rows_add(&rows, CAIRN_TABLE_STACKS, &(struct cairn_row_stack){7, {{(const char *)frames, sizeof frames}}, 0});
 }
 
 /* Selects what was made. Returns how many samples are to be written, and which base they have. */
 static size_t choose(struct cairn_written *written, int64_t *base_ns)
 {
-	struct cairn_snapshot_part part = {stacks, 99};
-	uint64_t base;
-	cairn_written_select(written, rows, &part, lacking);
-	memcpy(&base, lacking[CAIRN_TABLE_SNAPSHOTS].data + lacking[CAIRN_TABLE_SNAPSHOTS].length - 8, 8);
-	*base_ns = (int64_t)base;
-	return lacking[CAIRN_TABLE_SAMPLES].length / 64;
+	cairn_written_select(written, &rows, &(struct cairn_snapshot_part){stacks, 99}, &lacking);
+	*base_ns = ((const struct cairn_row_snapshot *)lacking.tables[CAIRN_TABLE_SNAPSHOTS].items)->base_ns;
+	return lacking.tables[CAIRN_TABLE_SAMPLES].count;
 }
 
 static void test_times(struct cairn_written *written, const double *same)
@@ -103,26 +86,23 @@ static void test_hours(const double *same)
 		}
 		make(start + cases[i].at * second, same, CAIRN_UNSAMPLE_POISSON, "");
 		choose(&written, &base);
-		is_int(lacking[CAIRN_TABLE_HOURLY].length / 64, cases[i].rows, "hourly: %s", cases[i].name);
+		is_int(lacking.tables[CAIRN_TABLE_HOURLY].count, cases[i].rows, "hourly: %s", cases[i].name);
 	}
 	cairn_written_free(&written);
 	double odd[stacks] = {1, 0, -1, 1e30};
 	make(start, odd, CAIRN_UNSAMPLE_POISSON, "");
 	choose(&written, &base);
-	struct cairn_cursor row = cairn_cursor(cairn_buffer_bytes(&lacking[CAIRN_TABLE_HOURLY]));
-	is_int(cairn_cursor_left(&row) / 64, 2, "what holds nothing, or less, has no row");
-	is_int(cairn_row_take_number(&row), 1, "instance,");
-	is_int(cairn_row_take_number(&row), 99, "cohort,");
-	is_int(cairn_row_take_number(&row), 1790000000 / 3600, "hour,");
-	is_int(cairn_row_take_number(&row), 997, "stack, in order,");
-	is_int(cairn_row_take_number(&row), start, "time,");
-	is_int(cairn_row_take_number(&row), (int64_t)1 << 48, "and bytes, within what can be added up");
-	is_int(cairn_row_take_number(&row), ((int64_t)1 << 48) + 6553600, "with those of all call paths");
-	cairn_row_take_real(&row);
-	cairn_cursor_skip(&row, 40);
-	is_int(cairn_row_take_number(&row), 6553600, "or whole ones");
-	cairn_row_take_number(&row);
-	ok(cairn_row_take_real(&row) == 65536, "of objects of so many bytes");
+	const struct cairn_row_hour *hours = lacking.tables[CAIRN_TABLE_HOURLY].items;
+	is_int(lacking.tables[CAIRN_TABLE_HOURLY].count, 2, "what holds nothing, or less, has no row");
+	is_int(hours[0].instance, 1, "instance,");
+	is_int(hours[0].cohort, 99, "cohort,");
+	is_int(hours[0].hour, 1790000000 / 3600, "hour,");
+	is_int(hours[0].stack, 997, "stack, in order,");
+	is_int(hours[0].time_ns, start, "time,");
+	is_int(hours[0].bytes, (int64_t)1 << 48, "and bytes, within what can be added up");
+	is_int(hours[0].total, ((int64_t)1 << 48) + 6553600, "with those of all call paths");
+	is_int(hours[1].bytes, 6553600, "or whole ones");
+	ok(hours[1].size == 65536, "of objects of so many bytes");
 	cairn_written_free(&written);
 }
 
@@ -131,8 +111,6 @@ int main(void)
 	struct cairn_written written = {0};
 	double same[stacks], other[stacks];
 	int64_t base;
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows[i] = lacking[i] = cairn_buffer(SIZE_MAX);
 	for (size_t i = 0; i < stacks; i++)
 		same[i] = other[i] = 1;
 	test_times(&written, same);
@@ -141,11 +119,11 @@ int main(void)
 
 	make(start, same, CAIRN_UNSAMPLE_POISSON, "");
 	is_int(choose(&written, &base), stacks, "whole at first");
-	ok(lacking[CAIRN_TABLE_STACKS].length > 0, "with its stacks");
+	ok(lacking.tables[CAIRN_TABLE_STACKS].count > 0, "with its stacks");
 	other[3] = 3, other[4] = 0, other[5] = 1.2;
 	make(start + 60 * second, other, CAIRN_UNSAMPLE_POISSON, "");
 	is_int(choose(&written, &base), 2, "then what tripled and what is gone; a fifth is within the error of twelve samples");
-	is_int(lacking[CAIRN_TABLE_STACKS].length, 0, "stacks are written once");
+	is_int(lacking.tables[CAIRN_TABLE_STACKS].count, 0, "stacks are written once");
 	for (size_t i = 0; i < stacks; i++)
 		other[i] = 1.3;
 	make(start + 120 * second, other, CAIRN_UNSAMPLE_POISSON, "");
@@ -169,9 +147,7 @@ int main(void)
 	struct cairn_stored_sample joined[6];
 	is_int(cairn_samples_join(before, 3, after, 3, joined), 3, "one carried on, one replaced, one new, one gone");
 	ok(joined[0].bytes == 10 && joined[1].bytes == 25 && joined[2].bytes == 30, "with their values");
-	for (size_t i = 0; i < CAIRN_TABLES; i++) {
-		cairn_buffer_free(&rows[i]);
-		cairn_buffer_free(&lacking[i]);
-	}
+	cairn_rows_free(&rows);
+	cairn_rows_free(&lacking);
 	return tap_done();
 }
