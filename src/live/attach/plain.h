@@ -3,11 +3,11 @@
  * The call allocates memory and loads a library. So the thread must not be inside the allocator, the loader or a signal handler at any
  * depth of its stack, which is unwound from outside; and where it waits in a system call, that must be one that can be begun again.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_ATTACH_PLAIN_H
-#define CAIRN_CMD_ATTACH_PLAIN_H
+#ifndef CAIRN_LIVE_ATTACH_PLAIN_H
+#define CAIRN_LIVE_ATTACH_PLAIN_H
 
-#include "cmd/attach/machine.h"
-#include "cmd/attach/subject.h"
+#include "arch/machine.h"
+#include "live/attach/subject.h"
 
 /* Whether system call NUMBER only waits: interrupted, nothing of it was done, and it can be begun again with the same arguments. */
 bool cairn_plain_waits(long number);

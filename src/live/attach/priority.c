@@ -1,12 +1,12 @@
 /* priority.c - the priority of this thread.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/priority.h"
+#include "live/attach/priority.h"
 
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 
-static struct {
+static _Thread_local struct {
 	unsigned depth;
 	int policy, nice;
 	struct sched_param parameters;

@@ -9,10 +9,10 @@
  * returns to where it was. Where it waited in a system call it begins that again, with what is left of the time if the kernel keeps
  * account of it.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_ATTACH_INJECT_H
-#define CAIRN_CMD_ATTACH_INJECT_H
+#ifndef CAIRN_LIVE_ATTACH_INJECT_H
+#define CAIRN_LIVE_ATTACH_INJECT_H
 
-#include "cmd/attach/subject.h"
+#include "live/attach/subject.h"
 
 struct cairn_injection {
 	uint64_t function;
@@ -22,6 +22,7 @@ struct cairn_injection {
 	uint64_t describe; /* a function that is called for the reason where the result is 0, such as dlerror; 0 for none */
 	uint64_t result;
 	char description[256];
+	bool hasty;      /* threads that run are given up as soon as those that wait */
 	bool filtered;   /* threads with a seccomp filter may be borrowed: it allows what is needed */
 	int64_t held_ns; /* for how long the thread was held */
 	bool waits;      /* the call has begun and did not return in time: it will be made */

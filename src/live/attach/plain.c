@@ -1,8 +1,9 @@
 /* plain.c - unwinding a thread of another process.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/plain.h"
+#include "live/attach/plain.h"
 
 #include "frame/expression.h"
+#include "symbol/allocator.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -75,7 +76,6 @@ enum cairn_plain_rank cairn_plain_rank(const struct cairn_machine_call *call)
 static bool is_forbidden(const char *name)
 {
 	static const char *const names[] = {
-		"free", "cfree", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
 		"mallopt", "mallinfo", "mallinfo2", "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo",
 		"dl_iterate_phdr", "_dl_find_object", "fork", "_Fork", "vfork", "posix_spawn", "posix_spawnp", "system", "popen",
 		"pthread_create", "pthread_exit", "exit", "quick_exit", "abort", "setuid", "setgid", "seteuid", "setegid", "setreuid",
@@ -84,7 +84,7 @@ static bool is_forbidden(const char *name)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return strncmp(name, "malloc", 6) == 0 || strncmp(name, "__libc_", 7) == 0;
+	return cairn_allocator_is_common(name) || strncmp(name, "malloc", 6) == 0 || strncmp(name, "__libc_", 7) == 0;
 }
 
 struct stack {

@@ -1,11 +1,11 @@
 /* subject.c - reading /proc/PID/maps and the files behind it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/subject.h"
+#include "live/attach/subject.h"
 
 #include "base/file.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cmd/attach/priority.h"
+#include "live/attach/priority.h"
 #include "process/proc.h"
 #include "process/proc_list.h"
 
@@ -101,13 +101,15 @@ static void classify(struct cairn_subject *subject, struct cairn_subject_module 
 	bool defines = cairn_subject_symbol(module, "malloc") != 0;
 	if (strcmp(module->path, program) == 0) {
 		module->kind = CAIRN_SUBJECT_PROGRAM;
+		struct cairn_bytes loader = module->elf ? cairn_elf_named(module->elf, ".interp") : (struct cairn_bytes){"?", 1};
+		subject->nameless = loader.length == 0 || memmem(loader.data, loader.length, "ld-musl", 7);
 		struct cairn_bytes bytes = module->elf ? module->elf->file.bytes : (struct cairn_bytes){"", 0};
 		subject->allocator_inside = defines || !module->elf || memmem(bytes.data, bytes.length, "<jemalloc>", 10) ||
 					    memmem(bytes.data, bytes.length, "tcmalloc", 8) ||
 					    memmem(bytes.data, bytes.length, "mimalloc", 8);
-	} else if (starts(name, "libc.so") || starts(name, "libc-2.")) {
+	} else if (starts(name, "libc.so") || starts(name, "libc-2.") || starts(name, "ld-musl")) {
 		module->kind = CAIRN_SUBJECT_LIBC;
-	} else if (starts(name, "ld-linux") || starts(name, "ld-2.") || starts(name, "ld-musl") || starts(name, "ld.so")) {
+	} else if (starts(name, "ld-linux") || starts(name, "ld-2.") || starts(name, "ld.so")) {
 		module->kind = CAIRN_SUBJECT_LOADER;
 	} else if (starts(name, "libcairn.so") || starts(name, "memfd:libcairn.so")) {
 		module->kind = CAIRN_SUBJECT_AGENT;

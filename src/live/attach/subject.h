@@ -2,8 +2,8 @@
  *
  * Nothing here stops or changes the process. Modules are read from the files they were loaded from, through the process's own root.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_ATTACH_SUBJECT_H
-#define CAIRN_CMD_ATTACH_SUBJECT_H
+#ifndef CAIRN_LIVE_ATTACH_SUBJECT_H
+#define CAIRN_LIVE_ATTACH_SUBJECT_H
 
 #include "frame/eh_frame.h"
 #include "symbol/elf.h"
@@ -33,6 +33,7 @@ struct cairn_subject {
 	struct cairn_subject_module *modules;
 	size_t count;
 	bool allocator_inside; /* malloc is code of the program itself */
+	bool nameless;         /* no agent can be inside, who would count calls by the names of what is called: a static program, or musl */
 };
 
 /* Reads what process PID has mapped. Close it in either case. */

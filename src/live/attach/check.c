@@ -1,16 +1,16 @@
 /* check.c - the reasons not to attach, as /proc tells them.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/check.h"
+#include "live/attach/check.h"
 
+#include "arch/arch.h"
 #include "base/file.h"
-#include "cmd/attach/subject.h"
-#include "cmd/target.h"
+#include "live/attach/subject.h"
+#include "live/target.h"
 #include "process/life.h"
 #include "process/proc.h"
 #include "process/proc_list.h"
 #include "process/tree.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -18,16 +18,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-enum { own_machine = EM_X86_64 };
-static const char own_name[] = "x86_64";
-#elif defined(__aarch64__)
-enum { own_machine = EM_AARCH64 };
-static const char own_name[] = "aarch64";
-#else
-#error "cairn attach knows x86_64 and aarch64"
-#endif
 
 static bool check_state(int pid, bool filtered, struct cairn_error *error)
 {
@@ -63,7 +53,23 @@ static bool check_state(int pid, bool filtered, struct cairn_error *error)
 	return true;
 }
 
-/* The kernel thread, the static program, the other architecture, the other C library. */
+/* Whether the program has no loader, or one that loads nothing made for glibc. */
+static bool lacks_loader(const struct cairn_elf *elf)
+{
+	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
+	return loader.length == 0 || memmem(loader.data, loader.length, "ld-musl", 7);
+}
+
+enum cairn_attach_way cairn_attach_way_of(int pid)
+{
+	char path[CAIRN_PROC_PATH];
+	struct cairn_elf *elf = cairn_elf_open(cairn_proc_path(path, pid, "exe"), NULL);
+	bool by_core = elf && lacks_loader(elf);
+	cairn_elf_close(elf);
+	return by_core ? CAIRN_ATTACH_BY_CORE : CAIRN_ATTACH_BY_LIBRARY;
+}
+
+/* The kernel thread, the other architecture. */
 static bool check_program(int pid, struct cairn_error *error)
 {
 	char path[64];
@@ -73,19 +79,10 @@ static bool check_program(int pid, struct cairn_error *error)
 	if (!elf && (errno == EACCES || errno == EPERM))
 		return true; /* it cannot be looked at; the next check says why */
 	if (!elf)
-		return cairn_fail(error, "the program of process %d cannot be read, or is not for %s: %.300s", pid, own_name, inner.text);
+		return cairn_fail(error, "the program of process %d cannot be read, or is not for %s: %.300s", pid, CAIRN_ARCH_NAME, inner.text);
 	uint16_t machine = elf->machine;
-	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
-	bool is_static = loader.length == 0, is_musl = loader.length && memmem(loader.data, loader.length, "ld-musl", 7);
 	cairn_elf_close(elf);
-	if (machine != own_machine)
-		return cairn_fail(error, "process %d is not a program for %s", pid, own_name);
-	if (is_static)
-		return cairn_fail(error, "process %d is a static program: it has no loader, so that nothing can be loaded into it; "
-				  "link it dynamically", pid);
-	if (is_musl)
-		return cairn_fail(error, "process %d is linked with musl; the agent is made for glibc", pid);
-	return true;
+	return machine == CAIRN_ARCH_ELF || cairn_fail(error, "process %d is not a program for %s", pid, CAIRN_ARCH_NAME);
 }
 
 static int yama_scope(void)
@@ -133,6 +130,11 @@ static bool check_permission(int pid, struct cairn_error *error)
 	}
 	if (errno != EACCES && errno != EPERM)
 		return cairn_fail_errno(error, "the memory of process %d cannot be opened", pid);
+	if (has_capability())
+		return cairn_fail(error,
+				  "process %d cannot be traced although you have the capability SYS_PTRACE: the system refuses, by a "
+				  "security module (AppArmor, SELinux), a seccomp filter or the user namespace of the process",
+				  pid);
 	if (geteuid() == 0)
 		return cairn_fail(
 			error,
@@ -181,13 +183,13 @@ bool cairn_attach_filters_are_inherited(int pid)
 	return own > 0 && own <= known;
 }
 
-/* The library is opened by /proc/self/fd. */
+/* The library is opened by /proc/self/fd, unless it is there. */
 static bool check_root(int pid, struct cairn_error *error)
 {
 	char path[64];
 	struct stat status;
 	snprintf(path, sizeof path, "/proc/%d/root/proc/self", pid);
-	return lstat(path, &status) == 0 || errno != ENOENT ||
+	return cairn_attach_way_of(pid) == CAIRN_ATTACH_BY_CORE || lstat(path, &status) == 0 || errno != ENOENT || cairn_target_has_loaded(pid) ||
 	       cairn_fail(error, "the root of process %d (chroot) has no /proc, by which it would load the agent", pid);
 }
 

@@ -1,9 +1,9 @@
 /* inject.c - stopping a thread, sending it to the piece of code, and waiting for the result.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/inject.h"
+#include "live/attach/inject.h"
 
-#include "cmd/attach/plain.h"
-#include "cmd/attach/priority.h"
+#include "live/attach/borrow.h"
+#include "live/attach/priority.h"
 #include "process/clock.h"
 #include "process/proc.h"
 #include "process/proc_list.h"
@@ -19,21 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process whose threads all wait where none can be borrowed is soon given up; one whose threads run is not: each look is a new chance. */
-enum { attempts_ms = 5000, attempts_running_ms = 30000, borrow_ms = 2000, call_ms = 5000, stop_ms = 5000 };
-enum { memory_size = 512 << 10, stack_size = 1 << 20, threads_most = 4096, slot_most = 1536 };
+enum { borrow_ms = 2000, call_ms = 5000 };
+enum { memory_size = 512 << 10, stack_size = 1 << 20, slot_most = 1536 };
 
 static void pause_us(long microseconds)
 {
 	nanosleep(&(struct timespec){0, microseconds * 1000}, NULL);
 }
-
-/* A thread that may be borrowed, and what it was seen in. */
-struct candidate {
-	int tid;
-	enum cairn_plain_rank rank;
-	struct cairn_machine_call call;
-};
 
 struct attempt {
 	const struct cairn_subject *subject;
@@ -47,60 +39,9 @@ struct attempt {
 	int64_t stopped_ns;
 };
 
-enum outcome { LEFT_ALONE, SENT, REFUSED };
-
 static size_t slot_size(void)
 {
 	return cairn_machine_code().length + sizeof(struct cairn_machine_parameters);
-}
-
-/* Stops thread TID, which is seized. Signals that come meanwhile are passed on. A thread can be let go only when it has stopped, so that
- * this waits until it has, or is gone; only one that hangs in the kernel is given up, and let go by our end. */
-static bool stop(int tid)
-{
-	int64_t until = cairn_clock_ns() + stop_ms * CAIRN_MILLISECOND_NS;
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0)
-		return false;
-	sigset_t stops;
-	sigemptyset(&stops);
-	sigaddset(&stops, SIGCHLD);
-	while (cairn_clock_ns() < until) {
-		int status;
-		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
-		if (got < 0 || (got == tid && !WIFSTOPPED(status)))
-			return false;
-		if (got == 0) {
-			sigtimedwait(&stops, NULL, &(struct timespec){0, 5 * CAIRN_MILLISECOND_NS});
-			continue;
-		}
-		if (status >> 16 == PTRACE_EVENT_STOP)
-			return WSTOPSIG(status) == SIGTRAP || (ptrace(PTRACE_DETACH, tid, 0, 0), false);
-		ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status));
-	}
-	return false;
-}
-
-/* Whether a signal waits to be delivered to the thread: what it interrupts is not ours to begin again. */
-static bool has_signal(int pid, int tid)
-{
-	char status[CAIRN_PROC_PATH];
-	uint64_t pending, shared, blocked;
-	cairn_proc_task_path(status, pid, tid, "status");
-	if (!cairn_proc_mask(status, "SigPnd:", &pending) || !cairn_proc_mask(status, "ShdPnd:", &shared) ||
-	    !cairn_proc_mask(status, "SigBlk:", &blocked))
-		return true;
-	return ((pending | shared) & ~blocked) != 0;
-}
-
-/* A restartable sequence that has begun would not be seen to be interrupted. */
-static bool is_in_sequence(const struct cairn_subject *subject, int tid)
-{
-	struct __ptrace_rseq_configuration sequence = {0};
-	uint64_t critical = 0;
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof sequence, &sequence) <= 0 || !sequence.rseq_abi_pointer)
-		return false;
-	cairn_subject_read(subject, sequence.rseq_abi_pointer + 8, &critical, sizeof critical);
-	return critical != 0;
 }
 
 /* Those bytes are zero in every process. */
@@ -141,136 +82,48 @@ static void clean_slot(const struct attempt *attempt)
 	clear_mailbox(attempt);
 }
 
-/* Lets the thread go. A call that would end with EINTR on our account begins again. */
-static void let_go(const struct attempt *attempt, int tid, const struct cairn_machine_call *before)
+/* Whether libc's functions may be called on the thread, which a host may have made by clone, without thread-local memory of its own. libc
+ * tells the kernel where the list of robust mutexes of each of its threads begins; versions before 2.34 do so for the first one only where there
+ * are others. */
+static bool is_of_libc(const struct attempt *attempt, int tid)
 {
-	struct cairn_machine machine;
-	bool at_once;
-	if (cairn_machine_read(tid, &machine) && cairn_machine_restart(&machine, before, &at_once) >= 0 && at_once &&
-	    !has_signal(attempt->subject->pid, tid))
-		cairn_machine_write_registers(tid, &machine);
-	ptrace(PTRACE_DETACH, tid, 0, 0);
+	uint64_t list = 0, length;
+	return tid == attempt->subject->pid || syscall(SYS_get_robust_list, tid, &list, &length) != 0 || list != 0;
 }
 
 /* Stops the thread and sends it on its way, if it is in a plain state. */
-static enum outcome try_thread(struct attempt *attempt, const struct candidate *candidate)
+static enum cairn_borrow_outcome try_thread(void *context, const struct cairn_borrow_candidate *candidate)
 {
+	struct attempt *attempt = context;
 	int tid = candidate->tid;
 	struct cairn_machine *resume = &attempt->resume;
-	uint64_t registers[CAIRN_REGISTERS];
-	bool at_once = false;
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0)
-		return errno == ESRCH ? LEFT_ALONE : REFUSED;
-	if (!stop(tid))
-		return LEFT_ALONE;
+	uint64_t registers[CAIRN_REGISTERS], pc;
+	enum cairn_borrow_outcome stopped = cairn_borrow_stop(tid);
+	if (stopped != CAIRN_BORROW_SENT)
+		return stopped;
 	attempt->stopped_ns = cairn_clock_ns();
-	if (!cairn_machine_read(tid, resume)) {
-		ptrace(PTRACE_DETACH, tid, 0, 0);
-		return LEFT_ALONE;
-	}
-	uint64_t pc = cairn_machine_pc(resume);
-	cairn_machine_to_dwarf(resume, registers);
-	long number = cairn_machine_restart(resume, &candidate->call, &at_once);
-	bool has_one = has_signal(attempt->subject->pid, tid);
-	if (number >= 0 && at_once && !has_one)
-		cairn_machine_write_registers(tid, resume); /* at once, lest we are killed */
-	bool plain = !has_one && (number < 0 || cairn_plain_waits(number)) &&
-		     cairn_plain_check(attempt->subject, pc, registers, number, &attempt->why) &&
-		     (number >= 0 || !is_in_sequence(attempt->subject, tid));
-	if (plain && write_slot(attempt, cairn_machine_pc(resume))) {
+	long number = cairn_borrow_read(attempt->subject, candidate, resume, registers, &pc);
+	bool of_libc = is_of_libc(attempt, tid);
+	if (!of_libc)
+		attempt->why = "code of its own, without libc's thread-local memory";
+	bool plain = of_libc && number >= -1 && cairn_plain_check(attempt->subject, pc, registers, number, &attempt->why) &&
+		     write_slot(attempt, cairn_machine_pc(resume));
+	if (plain) {
 		struct cairn_machine sent = *resume;
 		cairn_machine_set_pc(&sent, attempt->slot);
 		plain = cairn_machine_write_registers(tid, &sent);
 		/* The pc stays. But when take_back writes these registers, the thread must not seem to be in a system call. */
 		cairn_machine_set_pc(resume, cairn_machine_pc(resume));
-	} else {
-		plain = false;
 	}
 	ptrace(PTRACE_DETACH, tid, 0, 0);
-	return plain ? SENT : LEFT_ALONE;
-}
-
-/* What the thread is in; false where that cannot be seen. */
-static bool read_call(int pid, int tid, struct cairn_machine_call *call)
-{
-	char path[CAIRN_PROC_PATH], text[300] = "";
-	unsigned long long values[8] = {0};
-	*call = (struct cairn_machine_call){.number = -1};
-	FILE *file = fopen(cairn_proc_task_path(path, pid, tid, "syscall"), "re");
-	if (!file)
-		return false;
-	bool read = fgets(text, sizeof text, file) != NULL;
-	fclose(file);
-	if (read && sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &call->number, &values[0], &values[1], &values[2],
-			   &values[3], &values[4], &values[5], &values[6], &values[7]) == 9) {
-		for (int i = 0; i < 6; i++)
-			call->arguments[i] = values[i];
-		call->sp = values[6];
-		call->pc = values[7];
-	} else {
-		call->number = -1;
-	}
-	return read;
-}
-
-static int by_rank(const void *left, const void *right)
-{
-	const struct candidate *a = left, *b = right;
-	return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank) : (a->tid > b->tid) - (a->tid < b->tid);
-}
-
-/* The threads that may be tried, best first, and how many there are in all. A thread can give itself a filter at any time, so that each
- * look asks for it anew. */
-static size_t list_threads(int pid, bool filtered, struct candidate *threads, size_t most, size_t *all)
-{
-	char path[CAIRN_PROC_PATH];
-	size_t count = 0;
-	*all = 0;
-	struct cairn_proc_list list;
-	cairn_proc_list_threads(&list, pid);
-	for (int tid; count < most && (tid = cairn_proc_list_next(&list));) {
-		char state[32];
-		struct candidate *thread = &threads[count];
-		thread->tid = tid;
-		if (!cairn_proc_line(cairn_proc_task_path(path, pid, tid, "status"), "State:", state, sizeof state) ||
-		    strchr("ZX", state[0]))
-			continue;
-		++*all;
-		if (strchr("DtT", state[0]) || !read_call(pid, tid, &thread->call))
-			continue;
-		if (cairn_subject_thread_seccomp(pid, tid) > (filtered ? CAIRN_SECCOMP_FILTER : CAIRN_SECCOMP_NONE))
-			continue;
-		thread->rank = cairn_plain_rank(&thread->call);
-		count += thread->rank != CAIRN_PLAIN_NEVER;
-	}
-	cairn_proc_list_close(&list);
-	qsort(threads, count, sizeof *threads, by_rank);
-	return count;
-}
-
-/* Whether the thread is out of the slot. One that runs is stopped for a look. */
-static bool has_left(struct attempt *attempt, int tid)
-{
-	struct cairn_machine machine;
-	struct cairn_machine_call call;
-	int pid = attempt->subject->pid;
-	if (!read_call(pid, tid, &call))
-		return errno == ENOENT || errno == ESRCH;
-	if (call.number >= 0)
-		return call.pc - attempt->slot >= slot_size();
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0)
-		return errno == ESRCH;
-	if (!stop(tid))
-		return false;
-	bool left = cairn_machine_read(tid, &machine) && cairn_machine_pc(&machine) - attempt->slot >= slot_size();
-	let_go(attempt, tid, &call);
-	return left;
+	return plain ? CAIRN_BORROW_SENT : CAIRN_BORROW_LEFT_ALONE;
 }
 
 static bool has_number(int pid, int tid, uint64_t own)
 {
 	char path[CAIRN_PROC_PATH];
-	return (uint64_t)cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status")) == own;
+	int number = cairn_proc_inner_number(cairn_proc_task_path(path, pid, tid, "status"));
+	return number > 0 && (uint64_t)number == own; /* 0: there is no such thread */
 }
 
 /* Whether the thread with this number of the process's own is there. Outside of containers, that is its number here, too; otherwise it is
@@ -297,9 +150,7 @@ static bool take_back(struct attempt *attempt, int tid)
 	struct cairn_machine_mailbox mailbox = {0};
 	struct cairn_machine_call call;
 	const struct cairn_subject *subject = attempt->subject;
-	if (!read_call(subject->pid, tid, &call) || call.number != SYS_futex || ptrace(PTRACE_SEIZE, tid, 0, 0) != 0)
-		return false;
-	if (!stop(tid))
+	if (!cairn_borrow_read_call(subject->pid, tid, &call) || call.number != SYS_futex || cairn_borrow_stop(tid) != CAIRN_BORROW_SENT)
 		return false;
 	bool at_once, done = cairn_machine_read(tid, &machine);
 	bool here = done && cairn_subject_read(subject, attempt->mailbox, &mailbox, sizeof mailbox) == sizeof mailbox && mailbox.memory &&
@@ -367,7 +218,7 @@ static bool await_result(struct attempt *attempt, int tid, struct cairn_error *e
 		errno = (int)((int64_t)mailbox.failure < 0 ? -(int64_t)mailbox.failure : (int64_t)mailbox.failure);
 		cairn_fail_errno(error, "process %d cannot start a thread", pid);
 	}
-	while (!has_left(attempt, tid) || (attempt->parameters.create && !mailbox.failure && is_there(pid, mailbox.thread))) {
+	while (!cairn_borrow_has_left(pid, tid, attempt->slot, slot_size()) || (attempt->parameters.create && !mailbox.failure && is_there(pid, mailbox.thread))) {
 		if (cairn_clock_ns() > until)
 			return !mailbox.failure; /* and the code stays where it is */
 		pause_us(200);
@@ -457,31 +308,14 @@ static bool prepare(struct attempt *attempt, size_t threads, struct cairn_error 
 
 static bool inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)
 {
-	static struct candidate threads[threads_most];
 	static struct attempt attempt;
-	size_t all, count = list_threads(subject->pid, injection->filtered, threads, threads_most, &all);
 	attempt = (struct attempt){.subject = subject, .injection = injection, .why = ""};
-	if (!prepare(&attempt, all, error))
+	if (!prepare(&attempt, cairn_borrow_count(subject->pid, injection->filtered), error))
 		return false;
-	int64_t began = cairn_clock_ns(), until = began + attempts_ms * CAIRN_MILLISECOND_NS;
-	for (; cairn_clock_ns() < until; pause_us(1000)) {
-		count = list_threads(subject->pid, injection->filtered, threads, threads_most, &all);
-		if (count == 0 && kill(subject->pid, 0) != 0 && errno == ESRCH)
-			return cairn_fail(error, "process %d ended meanwhile", subject->pid);
-		for (size_t i = 0; i < count && cairn_clock_ns() < until; i++) {
-			if (threads[i].rank == CAIRN_PLAIN_RUNS)
-				until = began + attempts_running_ms * CAIRN_MILLISECOND_NS;
-			enum outcome outcome = try_thread(&attempt, &threads[i]);
-			if (outcome == REFUSED)
-				return cairn_fail_errno(error, "process %d cannot be traced", subject->pid);
-			if (outcome == SENT)
-				return await_result(&attempt, threads[i].tid, error);
-		}
-	}
-	return cairn_fail(error,
-			  "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the "
-			  "last was in %s); nothing was changed",
-			  subject->pid, (int)((until - began) / CAIRN_SECOND_NS), attempt.why[0] ? attempt.why : "a system call");
+	struct cairn_borrow borrow = {subject->pid, injection->filtered, try_thread, &attempt,
+				      "outside of its allocator, the loader and signal handlers", &attempt.why, injection->hasty};
+	int tid = cairn_borrow_any(&borrow, error);
+	return tid && await_result(&attempt, tid, error);
 }
 
 bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)

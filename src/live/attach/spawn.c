@@ -1,13 +1,12 @@
 /* spawn.c - running `cairn attach` and hearing what it says.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/attach/spawn.h"
+#include "live/attach/spawn.h"
 
 #include "base/buffer.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,35 +16,33 @@
 extern char **environ;
 
 enum { arguments_most = 12, text_most = 64 << 10 };
-static const char token_name[] = "CAIRN_TOKEN=";
+/* What `cairn run` sets for the service is not for a command of its own. */
+static const char *const dropped[] = {"CAIRN_TOKEN=", "LD_PRELOAD=", "CAIRN_CONF=", "CAIRN_REPORT=", "MALLOC_CONF=", "_RJEM_MALLOC_CONF="};
 
 /* Starts this very program with ARGUMENTS, its standard error into a pipe; the end that is read, or -1. */
 static int start(char **arguments, char **environment, pid_t *child)
 {
 	int ends[2];
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
-	sigemptyset(&none); /* the loop blocks what it reads from a descriptor */
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-	int failed = posix_spawn(child, "/proc/self/exe", &actions, &attributes, arguments, environment);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
+	bool started = cairn_process_start(CAIRN_PROCESS_SELF, arguments, environment, (int[]){STDIN_FILENO, STDOUT_FILENO, ends[1]}, child);
+	int reason = errno;
 	close(ends[1]);
-	if (!failed)
-		return ends[0];
-	close(ends[0]);
-	errno = failed;
-	return -1;
+	if (!started)
+		close(ends[0]);
+	errno = reason;
+	return started ? ends[0] : -1;
 }
 
-/* The environment with CAIRN_TOKEN set to TOKEN, which the caller frees; the strings are borrowed. */
+static bool is_dropped(const char *variable, bool with_token)
+{
+	for (size_t i = with_token ? 0 : 1; i < sizeof dropped / sizeof *dropped; i++)
+		if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The environment, with CAIRN_TOKEN set to TOKEN unless that is NULL. The caller frees it; the strings are borrowed. */
 static char **environment_with(char *token)
 {
 	size_t count = 0, kept = 0;
@@ -53,12 +50,12 @@ static char **environment_with(char *token)
 		count++;
 	char **made = malloc((count + 2) * sizeof *made);
 	for (size_t i = 0; made && i < count; i++)
-		if (strncmp(environ[i], token_name, strlen(token_name)) != 0)
+		if (!is_dropped(environ[i], token))
 			made[kept++] = environ[i];
-	if (made) {
+	if (made && token)
 		made[kept++] = token;
+	if (made)
 		made[kept] = NULL;
-	}
 	return made;
 }
 
@@ -94,11 +91,10 @@ bool cairn_attach_spawn(int pid, const struct cairn_attach_settings *settings, s
 	pid_t child;
 	int status = 0;
 	list_arguments(&command, arguments, pid, settings);
-	cairn_buffer_format(&token, "%s%s%c", token_name, settings->token ? settings->token : "", 0);
-	char **environment = settings->token ? environment_with(token.data) : environ;
+	cairn_buffer_format(&token, "%s%s%c", dropped[0], settings->token ? settings->token : "", 0);
+	char **environment = environment_with(settings->token ? token.data : NULL);
 	int end = command.failed || token.failed || !environment ? -1 : start(arguments, environment, &child);
-	if (settings->token)
-		free(environment);
+	free(environment);
 	cairn_buffer_free(&command);
 	cairn_buffer_free(&token);
 	if (end < 0)
@@ -121,4 +117,31 @@ bool cairn_attach_spawn(int pid, const struct cairn_attach_settings *settings, s
 		return true;
 	const char *said = strncmp(text, "cairn: ", 7) == 0 ? text + 7 : text;
 	return cairn_fail(error, "%s", said[0] ? said : "'cairn attach' failed");
+}
+
+int cairn_attach_spawn_aside(int pid, const struct cairn_attach_settings *settings)
+{
+	char *arguments[arguments_most];
+	struct cairn_buffer command = cairn_buffer(text_most);
+	pid_t child = 0;
+	list_arguments(&command, arguments, pid, settings);
+	char **environment = environment_with(NULL);
+	if (command.failed || !environment || !cairn_process_start(CAIRN_PROCESS_SELF, arguments, environment, (int[]){-1, -1, -1}, &child))
+		child = 0;
+	free(environment);
+	cairn_buffer_free(&command);
+	return child;
+}
+
+int cairn_attach_spawn_inside(int pid, int connection)
+{
+	char command[] = "cairn", verb[] = "inside", number[16];
+	pid_t child = 0;
+	snprintf(number, sizeof number, "%d", pid);
+	char **environment = environment_with(NULL);
+	if (!environment || !cairn_process_start(CAIRN_PROCESS_SELF, (char *[]){command, verb, number, NULL}, environment,
+						 (int[]){connection, -1, STDERR_FILENO}, &child))
+		child = 0;
+	free(environment);
+	return child;
 }
