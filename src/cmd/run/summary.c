@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
-#include "cmd/source.h"
 #include "cmd/suffix.h"
+#include "live/source.h"
 #include "profile/combine.h"
 #include "profile/pprof_write.h"
 #include "report/top.h"
@@ -50,7 +50,7 @@ static bool load(const struct cairn_moment *moment, struct cairn_profile *sum, s
 		bool good = cairn_source_read(&part, path, &options, error);
 		if (good && moment->count > 1)
 			cairn_profile_label_all(&part, "process", process);
-		any |= good && part.sample_count > 0 && cairn_combine_add(&combine, &part, 1, error);
+		any |= good && cairn_combine_add(&combine, &part, 1, error) && part.sample_count > 0;
 		cairn_profile_free(&part);
 	}
 	cairn_combine_finish(&combine);
@@ -201,6 +201,7 @@ struct written {
 	char live[24];
 	double total; /* the same in bytes */
 	struct cairn_buffer held;
+	struct cairn_buffer warning; /* what of its memory the profile does not show */
 };
 
 /* Writes the profile to the first of NAMES that can be written, and its path to PATH. */
@@ -227,16 +228,20 @@ static void write_moment(const struct cairn_supervision *run, const struct cairn
 	struct cairn_profile sum;
 	struct cairn_error error = {0};
 	struct names names;
-	*written = (struct written){.held = cairn_buffer(1 << 16)};
+	*written = (struct written){.held = cairn_buffer(1 << 16), .warning = cairn_buffer(1 << 16)};
 	if (moment->count == 0)
 		return;
-	if (load(moment, &sum, &error)) {
+	bool sampled = load(moment, &sum, &error);
+	if (sum.warning_count)
+		cairn_buffer_text(&written->warning, cairn_profile_string(&sum, sum.warnings[0]));
+	if (sampled) {
 		choose_names(options, run, moment->count > 1, tag, &names);
 		written->sampled = true;
 		written->total = describe(&sum, written->live, &written->held);
 		written->good = written->total >= least && write_somewhere(moment, &sum, &names, written->path);
 	}
 	cairn_buffer_byte(&written->held, 0);
+	cairn_buffer_byte(&written->warning, 0);
 	cairn_profile_free(&sum);
 }
 
@@ -282,6 +287,10 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 		if (now.good)
 			cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));
 	}
+	if (!options->quiet && !options->unseen && now.warning.length > 1)
+		cairn_note("%s: %s", options->name, now.warning.data);
 	cairn_buffer_free(&now.held);
+	cairn_buffer_free(&now.warning);
 	cairn_buffer_free(&peak.held);
+	cairn_buffer_free(&peak.warning);
 }

@@ -3,7 +3,7 @@
 #ifndef CAIRN_CMD_RUN_SUMMARY_H
 #define CAIRN_CMD_RUN_SUMMARY_H
 
-#include "cmd/run/supervise.h"
+#include "live/run/supervise.h"
 
 struct cairn_summary_options {
 	const char *name;   /* of the command */

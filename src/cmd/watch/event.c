@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/event.h"
 
+#include "base/utf8.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -9,8 +10,7 @@
 
 struct cairn_json cairn_watch_event(struct cairn_buffer *out, const char *event, const char *name, int pid, const char *program)
 {
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
+	struct cairn_json json = cairn_json_answer(out);
 	cairn_json_text(&json, "event", cairn_bytes_of(event));
 	cairn_json_number(&json, "time", (double)(cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS) / 1000);
 	cairn_json_text(&json, "target", cairn_bytes_of(name));
@@ -33,8 +33,11 @@ void cairn_watch_event_text(struct cairn_buffer *out, time_t time, int pid, cons
 
 void cairn_watch_say(struct cairn_buffer *line)
 {
-	cairn_buffer_byte(line, '\n');
-	if (write(STDOUT_FILENO, line->data, line->length) < 0)
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	cairn_utf8_show(&shown, cairn_buffer_bytes(line));
+	cairn_buffer_byte(&shown, '\n');
+	if (write(STDOUT_FILENO, shown.data, shown.length) < 0)
 		errno = 0; /* a reader that went away is no reason to stop dumping */
+	cairn_buffer_free(&shown);
 	cairn_buffer_free(line);
 }

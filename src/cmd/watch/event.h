@@ -13,7 +13,7 @@ struct cairn_json cairn_watch_event(struct cairn_buffer *out, const char *event,
 /* "2026-11-16 03:16:01  redis-server 4242", at TIME. */
 void cairn_watch_event_text(struct cairn_buffer *out, time_t time, int pid, const char *program);
 
-/* Writes LINE to standard output, all at once, and frees it. Any thread. */
+/* Writes LINE to standard output, all at once and as a terminal may have it (cairn_utf8_show), and frees it. Any thread. */
 void cairn_watch_say(struct cairn_buffer *line);
 
 #endif

@@ -5,11 +5,13 @@
 #include "base/array.h"
 #include "base/condition.h"
 #include "base/json_read.h"
+#include "base/lock.h"
 #include "base/time.h"
 #include "cmd/watch/event.h"
 #include "process/clock.h"
 #include "series/trend.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -60,6 +62,7 @@ static bool is_due(const struct target *target)
 /* The next one to judge, when it is time; NULL at the end. The lock is held. */
 static struct target *await_target(struct cairn_watch_verdicts *verdicts)
 {
+	assert(cairn_lock_is_held(&verdicts->lock));
 	for (;;) {
 		struct target *next = NULL;
 		int64_t now = cairn_clock_ns();

@@ -8,7 +8,7 @@
 #ifndef CAIRN_CMD_WATCH_VERDICT_H
 #define CAIRN_CMD_WATCH_VERDICT_H
 
-#include "cmd/watch/watched.h"
+#include "live/watch/watched.h"
 
 struct cairn_watch_verdicts;
 
