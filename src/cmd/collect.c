@@ -1,27 +1,34 @@
 /* collect.c - `cairn collect`: takes snapshots from many machines and puts them into a store. collect/collector.h has the parts.
+ *
+ * `cairn collect -` is the child that names addresses (collect/namer.h). Nobody types that, so it is not in the help.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/condition.h"
-#include "cmd/collect/collector.h"
-#include "cmd/collect/move.h"
-#include "cmd/collect/receive.h"
-#include "cmd/collect/symbols.h"
+#include "base/text.h"
+#include "base/time.h"
 #include "cmd/command.h"
-#include "protocol/config.h"
-#include "protocol/listen.h"
+#include "fleet/collect/collector.h"
+#include "fleet/collect/move.h"
+#include "fleet/collect/receive.h"
+#include "fleet/collect/symbols.h"
+#include "http/tcp.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t usual_spool = (uint64_t)4 << 30, usual_unpacked = 128 << 20;
+static const uint64_t usual_naming_memory = (uint64_t)2 << 30;
+static const int64_t usual_naming_ns = 2 * CAIRN_MINUTE_NS;
 static const uint64_t usual_upload = (uint64_t)2 << 30, usual_uploads = (uint64_t)16 << 30;
 
 struct options {
 	struct cairn_source_options source; /* where to look for debug files */
 	const char *store, *listen, *spool, *tokens, *uploads;
-	uint64_t spool_bytes, unpacked_bytes, upload_largest, upload_total;
+	uint64_t spool_bytes, unpacked_bytes, upload_largest, upload_total, naming_memory;
+	const char *naming_time;
 	struct cairn_option_list forward;
 	const char *forward_headers;
 };
@@ -54,6 +61,10 @@ static const struct cairn_option name_table[] = {
 	{0, "upload-total", "SIZE",
 	 "keep this much of the uploads of one tenant; remove the least recently used beyond that (default: 16G)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, upload_total), 0},
+	{0, "naming-memory", "SIZE", "memory for symbolizing a snapshot; one that takes more has no names (default: 2G)", CAIRN_OPTION_SIZE,
+	 offsetof(struct options, naming_memory), 0},
+	{0, "naming-time", "TIME", "time for symbolizing a snapshot (default: 2m)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, naming_time), 0},
 	{0},
 };
 
@@ -85,18 +96,18 @@ static int tick(void *context)
 
 static int listen_at(const struct cairn_collector *collector, const char *address, struct cairn_error *error)
 {
-	static struct cairn_config config;
-	struct cairn_listen place = {.folder_descriptor = -1};
-	snprintf(config.listen, sizeof config.listen, "%s", address ? address : "127.0.0.1:4920");
-	snprintf(config.token, sizeof config.token, "%s", collector->senders.count ? "of a file" : "");
-	int listener = cairn_listen_tcp(&place, &config);
-	if (listener < 0 && place.tcp_needs_token)
-		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE lists who may send",
-				 config.listen);
-	else if (listener < 0)
-		cairn_fail(error, "cannot listen on %s", place.tcp_problem);
+	struct cairn_tcp tcp;
+	char shown[CAIRN_TCP_SHOWN];
+	const char *where = address ? address : "127.0.0.1:4920", *wrong = cairn_tcp_read(&tcp, where, false);
+	if (!wrong && !tcp.loopback && !collector->senders.count) {
+		cairn_fail_usage(error, "cannot listen on %.100s: not a loopback address; --tokens FILE lists who may send", where);
+		return -1;
+	}
+	int listener = wrong ? -1 : cairn_tcp_listen(&tcp);
+	if (listener < 0)
+		cairn_fail(error, "cannot listen on %.100s: %s", where, wrong ? wrong : cairn_errno_text(errno));
 	else
-		printf("collecting at http://%s\n", place.tcp_shown);
+		printf("collecting at http://%s\n", cairn_tcp_show(&tcp, shown));
 	fflush(stdout);
 	return listener;
 }
@@ -118,7 +129,12 @@ static bool serve(struct cairn_collector *collector, const char *address, struct
 		.context = collector,
 		.stop = &collector->stop,
 	};
-	pthread_t spooler, mover, uploader;
+	const struct cairn_outbox requests = {
+		.item_size = sizeof(struct cairn_exchange *), .most = CAIRN_COLLECT_WAITING, .refuses = true, .context = collector};
+	pthread_t mover;
+	collector->snapshots = collector->symbols = requests;
+	collector->snapshots.send = cairn_receive_send;
+	collector->symbols.send = cairn_symbols_send;
 	struct cairn_server *server = cairn_server_open(&options, error);
 	int listener = server ? listen_at(collector, address, error) : -1;
 	if (listener < 0 || !cairn_server_listen(server, listener, false, error)) {
@@ -126,18 +142,18 @@ static bool serve(struct cairn_collector *collector, const char *address, struct
 			cairn_server_close(server);
 		return false;
 	}
-	if (pthread_create(&spooler, NULL, cairn_receive_run, collector) != 0 ||
-	    pthread_create(&mover, NULL, cairn_move_run, collector) != 0 ||
-	    pthread_create(&uploader, NULL, cairn_symbols_run, collector) != 0)
+	if (!cairn_outbox_open(&collector->snapshots, error) || !cairn_outbox_open(&collector->symbols, error))
+		return false;
+	if (pthread_create(&mover, NULL, cairn_move_run, collector) != 0)
 		return cairn_fail(error, "cannot start a thread");
 	cairn_server_run(server);
 	collector->stop = true;
 	pthread_mutex_lock(&collector->lock);
 	pthread_cond_broadcast(&collector->arrived);
 	pthread_mutex_unlock(&collector->lock);
-	pthread_join(spooler, NULL);
+	cairn_outbox_close(&collector->snapshots, INT64_MAX / 2); /* all requests are answered */
+	cairn_outbox_close(&collector->symbols, INT64_MAX / 2);
 	pthread_join(mover, NULL);
-	pthread_join(uploader, NULL);
 	cairn_server_close(server);
 	return true;
 }
@@ -155,15 +171,27 @@ static int run(const void *values, int operand_count, char **operands)
 	const struct options *options = values;
 	struct cairn_error error;
 	struct cairn_arena arena = {0};
-	struct cairn_collector collector = {.source = &options->source, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct cairn_collector collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	cairn_condition_init(&collector.arrived);
 	collector.unpacked_most = options->unpacked_bytes ? options->unpacked_bytes : usual_unpacked;
+	collector.namer = (struct cairn_namer){
+		.source = &options->source,
+		.uploads = &collector.uploads,
+		.memory = options->naming_memory ? options->naming_memory : usual_naming_memory,
+		.time_ns = usual_naming_ns,
+		.names_most = CAIRN_NAMES_SHARE * collector.unpacked_most,
+	};
+	if (operand_count == 1 && strcmp(operands[0], "-") == 0)
+		return cairn_namer_run(&collector.namer) ? CAIRN_EXIT_DONE : CAIRN_EXIT_USAGE;
 	const char *folder = options->spool ? options->spool : usual_folder(&arena);
 	const char *uploads = options->uploads ? options->uploads : cairn_arena_format(&arena, "%s/uploads", folder);
 	bool good = operand_count == 0 || cairn_fail_usage(&error, "collect takes options only, not '%.100s'", operands[0]);
+	if (good && options->naming_time && (!cairn_text_duration(options->naming_time, &collector.namer.time_ns) || collector.namer.time_ns <= 0))
+		good = cairn_fail_usage(&error, "--naming-time takes a time such as 30s or 2m, not '%.40s'", options->naming_time);
 	good = good && (collector.store_name = cairn_store_name(options->store, &error)) &&
 	       (!options->tokens || cairn_senders_read(&collector.senders, options->tokens, &error)) &&
 	       cairn_spool_open(&collector.spool, folder, options->spool_bytes ? options->spool_bytes : usual_spool, &error);
+	collector.spool.shared = cairn_senders_are_several(&collector.senders);
 	if (good) {
 		struct sigaction action = {.sa_handler = note_signal};
 		sigaction(SIGINT, &action, NULL);

@@ -7,25 +7,23 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/serve/pyroscope.h"
-#include "cmd/serve/route.h"
-#include "cmd/serve/store.h"
-#include "cmd/serve/work.h"
-#include "cmd/service.h"
+#include "fleet/serve/pyroscope.h"
+#include "fleet/serve/route.h"
+#include "fleet/serve/store.h"
+#include "fleet/serve/work.h"
+#include "http/tcp.h"
+#include "live/service.h"
 #include "process/clock.h"
-#include "protocol/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,8 +46,9 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_TEXT, AT(store), 0},
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
-	{0, "token", "TOKEN", "ask for this token (default: $CAIRN_PAGE_TOKEN; without it, none on loopback, a random one elsewhere)",
-	 CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "token", "TOKEN", "ask for this token (default: $CAIRN_PAGE_TOKEN, or else a random one)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "no-token", NULL, "on loopback: ask for none, so that every user of this machine may do what you may", CAIRN_OPTION_FLAG,
+	 AT(no_token), 0},
 	{0, "source-path", "FOLDERS",
 	 "folders to search for source files, separated by colons (default: the current folder, for processes of this user)",
 	 CAIRN_OPTION_TEXT, AT(source_path), 0},
@@ -87,114 +86,91 @@ static void stop(int signal)
 
 /* Where to listen. */
 
-static bool is_loopback(const struct sockaddr *address)
+/* Resolves the host in TEXT, which stands for its first address, and adds the port. */
+static bool resolve(const char *text, struct cairn_tcp *tcp, struct cairn_error *error)
 {
-	if (address->sa_family == AF_INET)
-		return (ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24) == 127;
-	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
-/* Stores the address of SOCKET in serve.authority; the host's name if it listens on all addresses. */
-static void name_address(int socket)
-{
-	struct sockaddr_storage address;
-	socklen_t length = sizeof address;
-	char host[64], port[16], name[128];
-	if (getsockname(socket, (struct sockaddr *)&address, &length) != 0 ||
-	    getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return;
-	bool any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
-	if (any && gethostname(name, sizeof name) == 0)
-		snprintf(serve.authority, sizeof serve.authority, "%.120s:%s", name, port);
-	else
-		snprintf(serve.authority, sizeof serve.authority, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
-	snprintf(serve.address, sizeof serve.address, "http://%s/", serve.authority);
+	char host[256], where[320];
+	unsigned port;
+	struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	if (!cairn_tcp_parse(text, host, sizeof host, true, &port))
+		return cairn_fail_usage(error, "--listen takes HOST:PORT or the path of a socket, not '%.80s'", text);
+	int code = getaddrinfo(host, NULL, &hints, &found);
+	if (code != 0)
+		return cairn_fail(error, "--listen %.80s: %s", text, gai_strerror(code));
+	getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+	freeaddrinfo(found);
+	snprintf(where, sizeof where, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+	const char *wrong = cairn_tcp_read(tcp, where, true);
+	return !wrong || cairn_fail_usage(error, "--listen %.80s: %s", text, wrong);
 }
 
 static int listen_tcp(const char *text, struct cairn_error *error)
 {
-	char host[256], number[8], given[300];
-	unsigned port;
-	struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	/* Port 0 means any free port. The parser, which is the agent's too, refuses it, so it gets port 1 here. */
-	bool any = strcmp(text, "0") == 0 || cairn_bytes_end_with(cairn_bytes_of(text), ":0");
-	snprintf(given, sizeof given, "%.*s%s", (int)(strlen(text) - any), text, any ? "1" : "");
-	if (!cairn_listen_parse(given, host, sizeof host, &port)) {
-		cairn_fail_usage(error, "--listen takes HOST:PORT or the path of a socket, not '%.80s'", text);
+	struct cairn_tcp tcp;
+	char shown[CAIRN_TCP_SHOWN], name[128];
+	if (!resolve(text, &tcp, error))
 		return -1;
-	}
-	snprintf(number, sizeof number, "%u", any ? 0 : port);
-	int code = getaddrinfo(host[0] ? host : "127.0.0.1", number, &hints, &found);
-	if (code != 0) {
-		cairn_fail(error, "--listen %.80s: %s", text, gai_strerror(code));
-		return -1;
-	}
-	int listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	serve.loopback = is_loopback(found->ai_addr);
-	if (listener >= 0)
-		setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	if (listener < 0 || bind(listener, found->ai_addr, found->ai_addrlen) != 0 || listen(listener, SOMAXCONN) != 0) {
-		cairn_fail_errno(error, "cannot listen on %.80s", text);
-		if (listener >= 0)
-			close(listener);
-		listener = -1;
-	}
-	freeaddrinfo(found);
-	if (listener >= 0)
-		name_address(listener);
+	int listener = cairn_tcp_listen(&tcp);
+	serve.loopback = tcp.loopback;
+	bool any = strcmp(tcp.host, "0.0.0.0") == 0 || strcmp(tcp.host, "::") == 0;
+	if (any && gethostname(name, sizeof name) == 0) /* on all addresses: by the name of the machine */
+		snprintf(serve.authority, sizeof serve.authority, "%.120s:%u", name, tcp.port);
+	else
+		snprintf(serve.authority, sizeof serve.authority, "%s", cairn_tcp_show(&tcp, shown));
+	snprintf(serve.address, sizeof serve.address, "http://%s/", serve.authority);
 	return listener;
 }
 
-/* Replaces a socket that was left behind, but nothing else. */
-static int listen_unix(const char *path, struct cairn_error *error)
+static int listen_unix(const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct stat status;
-	if (strlen(path) >= sizeof address.sun_path) {
-		cairn_fail_usage(error, "--listen %.80s…: too long for a socket", path);
-		return -1;
-	}
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener >= 0 && stat(path, &status) == 0 && S_ISSOCK(status.st_mode)) {
-		int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED)
-			unlink(path);
-		if (probe >= 0)
-			close(probe);
-	}
-	mode_t mask = umask(0177);
-	bool good = listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, SOMAXCONN) == 0;
-	umask(mask);
-	if (!good) {
-		cairn_fail_errno(error, "cannot listen on %.80s", path);
-		if (listener >= 0)
-			close(listener);
-		return -1;
-	}
 	serve.loopback = true;
 	snprintf(serve.address, sizeof serve.address, "unix:%s", path);
-	return listener;
+	return cairn_unix_listen(path);
+}
+
+/* Derives the value of the cookie from the token, so that browsers stay welcome after a restart with the same token. Whoever learns the
+ * cookie, which a browser sends to all ports of a host, does not learn the token. */
+static void make_cookie(void)
+{
+	struct cairn_sha256 sum;
+	cairn_sha256_begin(&sum);
+	cairn_sha256_add(&sum, cairn_bytes_of("cookie of cairn serve: "));
+	cairn_sha256_add(&sum, cairn_bytes_of(serve.token));
+	cairn_sha256_hex(&sum, serve.cookie);
+}
+
+static bool make_random(char out[CAIRN_SERVE_TOKEN], struct cairn_error *error)
+{
+	unsigned char random[16];
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return cairn_fail_errno(error, "cannot get random numbers for a token");
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(out + 2 * i, 3, "%02x", random[i]);
+	return true;
 }
 
 static bool choose_token(struct cairn_error *error)
 {
-	unsigned char random[16];
 	const char *given = serve.options->token ? serve.options->token : getenv("CAIRN_PAGE_TOKEN");
+	if (serve.options->no_token) {
+		if (serve.options->token)
+			return cairn_fail_usage(error, "--no-token does not go with --token");
+		return serve.loopback || cairn_fail_usage(error, "--no-token goes with a loopback address or a unix socket only");
+	}
 	if (given) {
 		if (!*given || strlen(given) >= sizeof serve.token ||
 		    given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-")])
 			return cairn_fail_usage(error, "--token and CAIRN_PAGE_TOKEN take up to %zu letters, digits and . _ ~ -",
 						sizeof serve.token - 1);
 		snprintf(serve.token, sizeof serve.token, "%s", given);
+		serve.any_host = true;
+		make_cookie();
 		return true;
 	}
-	if (serve.loopback)
-		return true;
-	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return cairn_fail_errno(error, "cannot get random numbers for a token");
-	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(serve.token + 2 * i, 3, "%02x", random[i]);
+	serve.any_host = !serve.loopback;
+	if (!make_random(serve.token, error))
+		return false;
+	make_cookie();
 	return true;
 }
 
@@ -202,8 +178,11 @@ static bool open_server(struct cairn_error *error)
 {
 	const char *where = serve.options->listen ? serve.options->listen : "127.0.0.1:0";
 	bool local = strncmp(where, "unix:", 5) == 0 || strchr(where, '/');
-	int listener = local ? listen_unix(strncmp(where, "unix:", 5) == 0 ? where + 5 : where, error) : listen_tcp(where, error);
-	if (listener < 0 || !choose_token(error))
+	*error = (struct cairn_error){{0}};
+	int listener = local ? listen_unix(strncmp(where, "unix:", 5) == 0 ? where + 5 : where) : listen_tcp(where, error);
+	if (listener < 0 && !error->text[0])
+		return cairn_fail_errno(error, "cannot listen on %.80s", where);
+	if (listener < 0 || !choose_token(error) || (serve.options->open && serve.token[0] && !make_random(serve.ticket, error)))
 		return false;
 	/* A client that requests many pages without reading them gets the next one only when there is room. */
 	static struct cairn_quota answers = {.limit = answers_most};
@@ -221,7 +200,6 @@ static bool open_server(struct cairn_error *error)
 		.stop = &serve.stop,
 	};
 	serve.server = cairn_server_open(&options, error);
-	listener = cairn_descriptor_adopt(listener);
 	return serve.server && cairn_server_listen(serve.server, listener, local, error);
 }
 
@@ -314,12 +292,30 @@ static void open_browser(const char *address)
 		waitpid(child, NULL, 0);
 }
 
+/* Prints how to reach a page on loopback from the machine that this session comes from. */
+static void announce_tunnel(void)
+{
+	char host[64];
+	unsigned door;
+	const char *session = getenv("SSH_CONNECTION"), *user = getenv("USER"), *port = strrchr(serve.authority, ':');
+	if (!serve.loopback || !port || !session || sscanf(session, "%*s %*s %63s %u", host, &door) != 2)
+		return;
+	cairn_print(stderr, "cairn: on your own machine: ssh -L %s:%s ", port + 1, serve.authority);
+	if (door != 22)
+		cairn_print(stderr, "-p %u ", door);
+	cairn_print(stderr, "%s%s%s; then open the address there\n", user ? user : "", user ? "@" : "", host);
+}
+
 static void announce(void)
 {
 	char address[sizeof serve.address + sizeof serve.token + 16];
-	snprintf(address, sizeof address, serve.token[0] && serve.authority[0] ? "%s#token=%s" : "%s", serve.address, serve.token);
+	const char *query = serve.token[0] && serve.authority[0] ? "?token=" : "";
+	snprintf(address, sizeof address, "%s%s%s", serve.address, query, *query ? serve.token : "");
 	cairn_print(stdout, "%s\n", address);
 	fflush(stdout);
+	announce_tunnel();
+	/* Every user can read the browser's command line, for as long as it runs: what is in it is good for one visit. */
+	snprintf(address, sizeof address, "%s%s%s", serve.address, query, *query ? serve.ticket : "");
 	if (serve.options->open && serve.authority[0])
 		open_browser(address);
 }
