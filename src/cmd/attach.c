@@ -3,12 +3,16 @@
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cmd/attach/check.h"
-#include "cmd/attach/inject.h"
+#include "cmd/attach/beside.h"
 #include "cmd/command.h"
-#include "cmd/run/program.h"
-#include "cmd/target.h"
 #include "dump/engine_kind.h"
+#include "live/attach/check.h"
+#include "live/attach/inject.h"
+#include "live/attach/library.h"
+#include "live/attach/memfd.h"
+#include "live/inside/agent.h"
+#include "live/program.h"
+#include "live/target.h"
 #include "process/clock.h"
 #include "protocol/attached.h"
 #include "protocol/config.h"
@@ -34,7 +38,7 @@ struct options {
 	uint64_t period;
 	const char *engine, *listen, *token, *budget;
 	bool filtered;
-	bool waiting; /* only an agent that is there and has not started, with the settings that it has; for commands that find one */
+	bool waiting; /* only an agent that waits, with the settings that it has; for commands that find one */
 	bool quiet;
 };
 
@@ -60,7 +64,7 @@ static void pause_ms(long milliseconds)
 	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * CAIRN_MILLISECOND_NS}, NULL);
 }
 
-/* The settings that the agent is given. */
+/* The settings that the agent is given. Sampling begins when all that is to be sampled is counted. */
 static bool write_config(const struct options *options, struct cairn_attach *attach, struct cairn_error *error)
 {
 	char own[CAIRN_PROGRAM_PATH] = "";
@@ -68,8 +72,8 @@ static bool write_config(const struct options *options, struct cairn_attach *att
 	struct cairn_buffer text = cairn_buffer(sizeof attach->config);
 	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 	own[length > 0 ? length : 0] = 0;
-	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s",
-			    options->engine ? options->engine : cairn_engine_name(CAIRN_ENGINE_AUTO), options->wait ? "false" : "true");
+	cairn_buffer_format(&text, "engine:%s%s", options->engine ? options->engine : cairn_engine_name(CAIRN_ENGINE_AUTO),
+			    options->wait ? ",enable_heap_profiling:false" : "");
 	cairn_buffer_format(&text, ",period:%llu", (unsigned long long)(options->period ? options->period : CAIRN_PERIOD_DEFAULT));
 	if (own[0] && strlen(own) < 200 && !strchr(own, ','))
 		cairn_buffer_format(&text, ",tool:%s", own);
@@ -93,20 +97,24 @@ struct work {
 	int pid;
 	struct cairn_subject subject;
 	struct cairn_attach attach;
-	struct cairn_file library; /* ours */
-	char library_path[CAIRN_PROGRAM_PATH];
+	struct cairn_library library;
 	off_t attach_offset; /* of `cairn_attached` in it */
 	int number, memfd;   /* the memfd that the process loads it from: its descriptor, and ours */
 	int64_t held_ns;
 	unsigned calls;
 	bool filtered;     /* threads with a seccomp filter may be used */
-	bool only_waiting; /* nothing is started but the agent of a forked child that waits */
+	bool only_waiting; /* nothing is started but an agent that waits, */
+	bool only_jemalloc; /* and has samples of jemalloc's */
+	bool has_waited;   /* there was one, which has its settings */
 	bool waits; /* the process will load the library, but has not */
+	size_t threads; /* that were stopped together, and for how long */
+	int64_t stopped_ns;
 };
 
 static bool call(struct work *work, struct cairn_injection *injection, struct cairn_error *error)
 {
 	injection->filtered = work->filtered;
+	injection->hasty = work->only_waiting; /* its samples start the agent, too */
 	bool done = cairn_inject(&work->subject, injection, error);
 	work->waits = injection->waits;
 	if (!done)
@@ -116,30 +124,10 @@ static bool call(struct work *work, struct cairn_injection *injection, struct ca
 	return true;
 }
 
-/* Opens descriptor NUMBER of the process for writing if it is a memfd for the library; -1 where it is something else. The name alone proves
- * nothing: a process with mounts of its own can give a file of ours that name. What proves it is the file system, which nobody can
- * mount. */
+/* A memfd for the library; -1 where it is something else. */
 static int open_memfd(int pid, int number)
 {
-	char path[64], target[64];
-	struct stat own, theirs;
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, number);
-	ssize_t length = readlink(path, target, sizeof target - 1);
-	target[length > 0 ? length : 0] = 0;
-	if (strncmp(target, "/memfd:libcairn.so", 18) != 0)
-		return -1;
-	int sample = memfd_create("cairn", MFD_CLOEXEC);
-	int handle = open(path, O_PATH | O_CLOEXEC), opened = -1;
-	bool same = sample >= 0 && handle >= 0 && fstat(sample, &own) == 0 && fstat(handle, &theirs) == 0 && own.st_dev == theirs.st_dev &&
-		    S_ISREG(theirs.st_mode) && theirs.st_nlink == 0;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
-	if (same)
-		opened = open(path, O_RDWR | O_CLOEXEC);
-	if (handle >= 0)
-		close(handle);
-	if (sample >= 0)
-		close(sample);
-	return opened;
+	return cairn_memfd_open(pid, number, "libcairn.so");
 }
 
 static bool is_memfd(int pid, int number)
@@ -207,18 +195,18 @@ static bool close_left(struct work *work, struct cairn_error *error)
 /* The library into the process's memfd, with `cairn_attached` filled in. */
 static bool fill_memfd(struct work *work, struct cairn_error *error)
 {
-	struct cairn_elf *elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, error);
+	struct cairn_elf *elf = cairn_elf_open_bytes(work->library.file.bytes, work->library.path, error);
 	if (!elf)
 		return false;
 	struct cairn_subject_module own = {.elf = elf};
 	uint64_t offset = 0, address = cairn_subject_symbol(&own, "cairn_attached");
-	bool known = address && cairn_elf_offset_of(elf, address, &offset) && offset + sizeof work->attach <= work->library.bytes.length;
+	bool known = address && cairn_elf_offset_of(elf, address, &offset) && offset + sizeof work->attach <= work->library.file.bytes.length;
 	cairn_elf_close(elf);
 	if (!known)
-		return cairn_fail(error, "%.300s is of another version than this command", work->library_path);
+		return cairn_fail(error, "%.300s is of another version than this command", work->library.path);
 	work->attach.descriptor = work->number + 1;
 	work->attach_offset = (off_t)offset;
-	struct cairn_bytes rest = work->library.bytes;
+	struct cairn_bytes rest = work->library.file.bytes;
 	return (cairn_descriptor_write_all(work->memfd, &rest) &&
 		pwrite(work->memfd, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach) ||
 	       cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
@@ -257,23 +245,12 @@ static bool open_library(struct work *work, const char *path, struct cairn_error
 			  injection.description[0] ? injection.description : "dlopen fails");
 }
 
-/* Where `cairn_attached` and cairn_attach_start are in MODULE, the library as the process has loaded it. A memfd has no file any more;
- * ours has the same symbols where it begins with the same headers and build-id. */
-static bool locate(const struct work *work, const struct cairn_subject_module *module, uint64_t *attached, uint64_t *function)
+/* Where the process has `cairn_attached` and cairn_attach_start. */
+static bool locate(const struct work *work, uint64_t *attached, uint64_t *function)
 {
-	char theirs[1024];
-	struct cairn_subject_module own = *module;
-	struct cairn_elf *elf = NULL;
-	if (!own.elf && work->library.bytes.length > sizeof theirs &&
-	    cairn_subject_read(&work->subject, module->start, theirs, sizeof theirs) == sizeof theirs &&
-	    memcmp(work->library.bytes.data, theirs, sizeof theirs) == 0)
-		own.elf = elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, NULL);
-	if (elf && elf->segment_count)
-		own.bias = module->start - elf->segments[0].address;
-	*attached = cairn_subject_symbol(&own, "cairn_attached");
-	*function = cairn_subject_symbol(&own, "cairn_attach_start");
-	cairn_elf_close(elf);
 	uint32_t version = 0;
+	*attached = cairn_library_symbol(&work->library, &work->subject, "cairn_attached");
+	*function = cairn_library_symbol(&work->library, &work->subject, "cairn_attach_start");
 	return *attached && *function && cairn_subject_read(&work->subject, *attached, &version, sizeof version) == sizeof version &&
 	       version == CAIRN_ATTACH_VERSION;
 }
@@ -286,10 +263,10 @@ static bool is_whole(const struct cairn_attach *theirs)
 }
 
 /* Starts the library that is loaded already. */
-static bool start_again(struct work *work, const struct cairn_subject_module *module, struct cairn_error *error)
+static bool start_again(struct work *work, struct cairn_error *error)
 {
 	uint64_t attached, function;
-	if (!locate(work, module, &attached, &function))
+	if (!locate(work, &attached, &function))
 		return cairn_fail(error, "process %d has loaded a libcairn of another version, which this command cannot start", work->pid);
 	struct cairn_attach theirs;
 	if (cairn_subject_read(&work->subject, attached, &theirs, sizeof theirs) != sizeof theirs)
@@ -298,13 +275,21 @@ static bool start_again(struct work *work, const struct cairn_subject_module *mo
 		return cairn_fail(error,
 				  "process %d was forked while the agent was being loaded into its parent, and cannot load it any more",
 				  work->pid);
-	if (work->only_waiting && theirs.state != CAIRN_ATTACH_WAITING)
+	work->has_waited = theirs.state == CAIRN_ATTACH_WAITING || theirs.state == CAIRN_ATTACH_WAITING_JEMALLOC;
+	if (work->has_waited)
+		memset(work->attach.config, 0, sizeof work->attach.config);
+	if (work->only_waiting && theirs.state >= CAIRN_ATTACH_WANTED && theirs.state <= CAIRN_ATTACH_RUNNING)
+		return true; /* another command was faster, or the process itself */
+	if (work->only_waiting && (!work->has_waited || (work->only_jemalloc && theirs.state == CAIRN_ATTACH_WAITING)))
 		return cairn_fail(error, "process %d has no agent that waits for its start", work->pid);
 	struct cairn_injection injection = {.function = function};
 	if (!cairn_subject_write(&work->subject, attached, &work->attach, sizeof work->attach))
 		return cairn_fail_errno(error, "the memory of process %d cannot be written", work->pid);
-	if (!call(work, &injection, error))
+	if (!call(work, &injection, error)) {
+		if (!injection.waits) /* as it was: the next command is to find one that waits */
+			cairn_subject_write(&work->subject, attached, &theirs, sizeof theirs);
 		return false;
+	}
 	return injection.result == 1 || cairn_fail(error, "process %d cannot start a thread", work->pid);
 }
 
@@ -314,18 +299,16 @@ static bool has_failed(struct work *work, struct cairn_error *error)
 	struct cairn_attach state = {0};
 	struct cairn_error inner;
 	uint64_t attached, function;
-	const struct cairn_subject_module *module = NULL;
 	bool failed = false;
-	if (cairn_file_map(&work->library, work->library_path, &inner) && cairn_subject_open(&work->subject, work->pid, &inner))
-		module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
-	if (module && locate(work, module, &attached, &function) &&
+	if (cairn_library_open(&work->library, &inner) && cairn_subject_open(&work->subject, work->pid, &inner) &&
+	    locate(work, &attached, &function) &&
 	    cairn_subject_read(&work->subject, attached, &state, sizeof state) == sizeof state && state.state == CAIRN_ATTACH_FAILED) {
 		state.problem[sizeof state.problem - 1] = 0;
 		cairn_fail(error, "the agent does not start in process %d: %s", work->pid, state.problem);
 		failed = true;
 	}
 	cairn_subject_close(&work->subject);
-	cairn_file_close(&work->library);
+	cairn_library_close(&work->library);
 	return failed;
 }
 
@@ -350,17 +333,16 @@ static bool load_from_path(struct work *work, struct cairn_error *error)
 {
 	char seen[CAIRN_PROGRAM_PATH + 32];
 	struct stat ours, theirs;
-	snprintf(seen, sizeof seen, "/proc/%d/root%s", work->pid, work->library_path);
-	if (stat(work->library_path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino ||
-	    ours.st_size != theirs.st_size || strlen(work->library_path) > 200)
-		return cairn_fail(error, "process %d can make no memfd, and does not see %.300s", work->pid, work->library_path);
-	if (!open_library(work, work->library_path, error))
+	snprintf(seen, sizeof seen, "/proc/%d/root%s", work->pid, work->library.path);
+	if (stat(work->library.path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino ||
+	    ours.st_size != theirs.st_size || strlen(work->library.path) > 200)
+		return cairn_fail(error, "process %d can make no memfd, and does not see %.300s", work->pid, work->library.path);
+	if (!open_library(work, work->library.path, error))
 		return false;
 	cairn_subject_close(&work->subject);
 	if (!cairn_subject_open(&work->subject, work->pid, error))
 		return false;
-	const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
-	return module ? start_again(work, module, error) : cairn_fail(error, "process %d has not loaded the agent", work->pid);
+	return cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT) ? start_again(work, error) : cairn_fail(error, "process %d has not loaded the agent", work->pid);
 }
 
 static bool load(struct work *work, struct cairn_error *error)
@@ -370,40 +352,25 @@ static bool load(struct work *work, struct cairn_error *error)
 	return work->memfd >= 0 ? load_from_memfd(work, error) : load_from_path(work, error);
 }
 
-/* One command at a time in processes of one program; one that holds this for ever is not waited for. */
-static int lock_process(int pid)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%d/exe", pid);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	/* Some file systems have no locks: then there is nothing to wait for. */
-	for (int i = 0; i < 1000 && descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
-		pause_ms(10);
-	return descriptor;
-}
-
 static bool attach(struct work *work, struct cairn_error *error)
 {
-	if (!cairn_program_library("libcairn.so", work->library_path) && !cairn_program_library("libcairn.so.1", work->library_path))
-		return cairn_fail(error, "libcairn.so is not beside the command");
-	if (!cairn_file_map(&work->library, work->library_path, error))
+	if (!cairn_library_open(&work->library, error))
 		return false;
-	int lock = lock_process(work->pid);
+	int lock = cairn_agent_lock(work->pid);
 	bool done = cairn_subject_open(&work->subject, work->pid, error) && cairn_inject_await_turn(&work->subject, error);
 	cairn_subject_close(&work->subject);
 	/* Once more: the call that was waited for may have loaded the library. */
 	done = done && cairn_subject_open(&work->subject, work->pid, error);
 	if (done) {
-		const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
-		if (module)
-			done = start_again(work, module, error);
+		if (cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT))
+			done = start_again(work, error);
 		else if (work->only_waiting)
 			done = cairn_fail(error, "process %d has not loaded the agent", work->pid);
 		else
 			done = load(work, error);
 	}
 	cairn_subject_close(&work->subject);
-	cairn_file_close(&work->library);
+	cairn_library_close(&work->library);
 	if (lock >= 0)
 		close(lock);
 	return done;
@@ -424,28 +391,91 @@ static bool await_agent(struct work *work, const char *name, struct cairn_target
 	return false;
 }
 
+static void say_note(const char *text)
+{
+	cairn_note("%s", text);
+}
+
+/* The allocators inside the process, for Cairn's own engine. What cannot be counted is no reason not to sample the rest. */
+static void count_inside(struct work *work, const struct options *options, const struct cairn_target *target, const char *name)
+{
+	struct cairn_agent_count count;
+	struct cairn_agent_door door = cairn_agent_door_of(target);
+	struct cairn_error error = {.usage = false};
+	struct cairn_buffer seen = cairn_buffer(1 << 16);
+	bool done = cairn_agent_count_begin(&count, work->pid, &door, &error);
+	work->threads = count.threads;
+	work->stopped_ns = count.stopped_ns;
+	for (size_t i = 0; i < count.plan.count && done; i++)
+		if (count.plan.items[i].verdict == CAIRN_PLAN_COUNTED)
+			cairn_buffer_format(&seen, "%s%s", seen.length ? ", and " : "", cairn_plan_describe(&count.plan, &count.plan.items[i]));
+	cairn_agent_say_unseen(&count.plan, done ? "" : error.text, say_note);
+	if (seen.length && !options->quiet)
+		cairn_print(stdout, "%s: counts %.*s\n", name, (int)seen.length, seen.data);
+	cairn_buffer_free(&seen);
+	cairn_agent_count_free(&count);
+}
+
+/* Counts what is to be counted and begins to sample, unless that is to wait. */
+static bool begin(struct work *work, const struct options *options, const struct cairn_target *target, const char *name,
+		  struct cairn_buffer *status, struct cairn_error *error)
+{
+	char engine[40] = "";
+	struct cairn_buffer body = {0};
+	if (!cairn_target_ask(target, "GET", "/cairn/status", status, error))
+		return false;
+	cairn_target_field(cairn_buffer_bytes(status), "engine.name", engine, sizeof engine);
+	/* An agent beside a process counts by itself. */
+	if (strcmp(engine, cairn_engine_name(CAIRN_ENGINE_CAIRN)) == 0 && !options->waiting &&
+	    cairn_attach_way_of(work->pid) == CAIRN_ATTACH_BY_LIBRARY)
+		count_inside(work, options, target, name);
+	if (options->wait || options->waiting)
+		return true;
+	/* Where that is not possible the status says why. */
+	cairn_target_ask(target, "POST", "/cairn/activate", &body, error);
+	cairn_buffer_free(&body);
+	cairn_buffer_free(status);
+	*status = (struct cairn_buffer){0};
+	return cairn_target_ask(target, "GET", "/cairn/status", status, error);
+}
+
 /* What the agent says of itself: which engine it has, or why there is none. */
 static int report(struct work *work, const struct options *options, const char *name)
 {
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer status = {0};
-	char engine[40] = "", state[40] = "", problem[300] = "";
-	if (!await_agent(work, name, &target, &error) || !cairn_target_ask(&target, "GET", "/cairn/status", &status, &error))
+	char engine[40] = "", state[40] = "", problem[300] = "", stopped[80] = "";
+	if (!await_agent(work, name, &target, &error) || !begin(work, options, &target, name, &status, &error))
 		return cairn_say_failure(&error);
 	cairn_target_field(cairn_buffer_bytes(&status), "engine.name", engine, sizeof engine);
 	cairn_target_field(cairn_buffer_bytes(&status), "state", state, sizeof state);
 	cairn_target_field(cairn_buffer_bytes(&status), "why", problem, sizeof problem);
 	cairn_buffer_free(&status);
+	engine[strcspn(engine, "\n")] = state[strcspn(state, "\n")] = '\0'; /* both are words, unless somebody else answers */
+	if (work->threads)
+		snprintf(stopped, sizeof stopped, ", all %zu were stopped for %.1f ms", work->threads, (double)work->stopped_ns / 1e6);
 	if (!options->quiet && work->calls)
-		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name,
+		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms%s\n", name,
 			    cairn_profiler_state_is(state, CAIRN_PROFILER_ACTIVE) ? "sampling" : state,
 			    engine[0] ? " with engine " : "", engine,
-			    (double)work->held_ns / 1e6);
+			    (double)work->held_ns / 1e6, stopped);
 	if (!options->wait && !cairn_profiler_state_is(state, CAIRN_PROFILER_ACTIVE))
 		cairn_note(problem[0] ? "%s is not being sampled: %s" : "%s is not being sampled; 'cairn doctor %s' explains why", name,
 			   problem[0] ? problem : name);
 	return CAIRN_EXIT_DONE;
+}
+
+/* There is an agent already. */
+static int keep(struct work *work, const struct options *options, const struct cairn_target *target, const char *name)
+{
+	struct cairn_error error;
+	struct cairn_buffer status = {0};
+	if (!options->quiet)
+		cairn_print(stdout, "%s: already has an agent, which keeps its settings\n", name);
+	bool done = begin(work, options, target, name, &status, &error);
+	cairn_buffer_free(&status);
+	return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
 }
 
 static int run_attach(const void *values, int count, char **operands)
@@ -464,20 +494,32 @@ static int run_attach(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	static struct work work;
 	work = (struct work){.pid = cairn_target_pid(operands[0]), .only_waiting = options->waiting, .filtered = options->filtered};
+	work.only_jemalloc = cairn_engine_parse(cairn_bytes_of(options->engine ? options->engine : "")) == CAIRN_ENGINE_JEMALLOC;
 	if (options->waiting)
 		work.filtered |= cairn_attach_filters_are_inherited(work.pid);
-	if (cairn_target_find(&target, operands[0], NULL, &error)) {
-		struct cairn_buffer body = {0};
-		if (!options->quiet)
-			cairn_print(stdout, "%s: already has an agent, which keeps its settings\n", operands[0]);
-		bool done = options->wait || options->waiting || cairn_target_ask(&target, "POST", "/cairn/activate", &body, &error);
-		cairn_buffer_free(&body);
-		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
-	}
-	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, work.filtered, &error) ||
-	    !attach(&work, &error))
+	if (cairn_target_find(&target, operands[0], NULL, &error))
+		return keep(&work, options, &target, operands[0]);
+	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, work.filtered, &error))
 		return cairn_say_failure(&error);
+	if (cairn_attach_way_of(work.pid) == CAIRN_ATTACH_BY_CORE)
+		return cairn_attach_beside(&(struct cairn_attach_beside){.pid = work.pid,
+									 .name = operands[0],
+									 .config = work.attach.config,
+									 .filtered = work.filtered,
+									 .waits = options->wait,
+									 .quiet = options->quiet,
+									 .impossible = options->waiting || work.only_jemalloc});
+	if (!attach(&work, &error))
+		return cairn_say_failure(&error);
+	if (work.has_waited && !options->waiting)
+		return await_agent(&work, operands[0], &target, &error) ? keep(&work, options, &target, operands[0]) : cairn_say_failure(&error);
 	return report(&work, options, operands[0]);
+}
+
+static bool end_counting(const struct cairn_target *target, struct cairn_error *error)
+{
+	struct cairn_agent_door door = cairn_agent_door_of(target);
+	return cairn_agent_count_end(cairn_target_process(target), &door, error);
 }
 
 /* The socket is gone once the agent has ended. */
@@ -489,7 +531,13 @@ static int run_detach(const void *values, int count, char **operands)
 	(void)values;
 	if (count != 1)
 		return cairn_say_not_one(count, "TARGET", "a PID or the socket of an agent");
-	if (!cairn_target_find(&target, operands[0], NULL, &error) || !cairn_target_ask(&target, "POST", "/cairn/detach", &body, &error)) {
+	if (!cairn_target_find(&target, operands[0], NULL, &error) && cairn_attach_undo(cairn_target_pid(operands[0]))) {
+		cairn_print(stdout, "%s: detached\n", operands[0]);
+		return CAIRN_EXIT_DONE;
+	}
+	if (!cairn_target_find(&target, operands[0], NULL, &error) ||
+	    !end_counting(&target, &error) ||
+	    !cairn_target_ask(&target, "POST", "/cairn/detach", &body, &error)) {
 		cairn_buffer_free(&body);
 		return cairn_say_failure(&error);
 	}

@@ -34,14 +34,12 @@ static void describe(const struct cairn_cache *cache, const struct cairn_cache_u
 
 static void describe_json(const struct cairn_cache *cache, const struct cairn_cache_use *use, bool cleared, struct cairn_buffer *out)
 {
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
+	struct cairn_json json = cairn_json_answer(out);
 	cairn_json_text(&json, "folder", cairn_bytes_of(cache->folder));
 	cairn_json_integer(&json, cleared ? "removed_files" : "files", (int64_t)use->files);
 	cairn_json_integer(&json, cleared ? "removed_bytes" : "bytes", (int64_t)use->bytes);
 	cairn_json_integer(&json, "limit", (int64_t)cache->limit_bytes);
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_json_end(&json);
 }
 
 static int run(const void *values, int operand_count, char **operands)
@@ -59,7 +57,7 @@ static int run(const void *values, int operand_count, char **operands)
 	}
 	if (!cairn_cache_open(&cache, &arena)) {
 		code = cairn_say_error("there is no cache: neither XDG_CACHE_HOME nor HOME names a folder");
-	} else if (options->clear && !cairn_cache_clear(&cache, &use, &error)) {
+	} else if (!cairn_cache_is_usable(&cache, &error) || (options->clear && !cairn_cache_clear(&cache, &use, &error))) {
 		code = cairn_say_failure(&error);
 	} else {
 		if (!options->clear)

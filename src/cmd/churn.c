@@ -4,23 +4,19 @@
 #include "cmd/view.h"
 #include "report/churn.h"
 
-enum { default_rows = 20 };
-
 static void prepare(void *options)
 {
 	struct cairn_view_setup *setup = options;
 	setup->source.with_freed = true;
 }
 
-static const char reason[] = "'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
-			     "--peak, --slack, --fragmentation, --mappings, --tagfocus nor --tagignore";
+static const char reason[] = "'cairn churn' takes one dump as it is: neither sums and differences (--sum, --tree, --base), parts (--thread, "
+			     "--older, --younger, --tagfocus, --tagignore) nor other values (--peak, --slack, ...)";
 
 static const struct cairn_option_refusal refusals[] = {
-	{"sum", reason}, {"tree", reason}, {"base", reason}, {"normalize", reason}, {"thread", reason}, {"older", reason},
-	{"younger", reason}, {"peak", reason}, {"slack", reason}, {"fragmentation", reason}, {"mappings", reason}, {"tagfocus", reason},
-	{"tagignore", reason},
-	{"errors", NULL}, {"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL}, {"drop-negative", NULL},
-	CAIRN_UNFOLDED_REFUSALS,
+	{.table = cairn_combine_option_table, .why = reason}, {.table = cairn_shown_option_table, .why = reason},
+	{"thread", reason}, {"older", reason}, {"younger", reason}, {"tagfocus", reason}, {"tagignore", reason},
+	{.name = "errors"}, {.name = "cum"}, {.name = "nodefraction"}, {.name = "edgefraction"}, {.name = "drop-negative"},
 	{0},
 };
 
@@ -30,15 +26,12 @@ static bool check(const void *options, struct cairn_error *error)
 	return cairn_view_is_whole(options) || cairn_fail_usage(error, "%s", reason);
 }
 
-static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *options, struct cairn_report *report, struct cairn_error *error)
 {
-	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
-	if (!view->profile->freed)
+	(void)options;
+	if (!report->view->profile->freed)
 		return cairn_fail(error, "the profile does not say what was freed; dumps of Cairn's own engine do (engine:cairn)");
-	if (json)
-		cairn_churn_json(view, &shape, json);
-	else
-		cairn_churn_text(view, &shape, out);
+	cairn_churn_write(report);
 	return true;
 }
 
@@ -50,5 +43,5 @@ const struct cairn_command cairn_command_churn = {
 	.groups = cairn_report_groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.prepare = prepare, .check = check, .show = show},
+	.view = &(const struct cairn_view_command){.prepare = prepare, .check = check, .folds = true, .rows = 20, .show = show},
 };

@@ -31,13 +31,12 @@ static void prepare(void *values)
 	options->setup.source.columns_compare = options->two_columns;
 }
 
-static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
-	(void)json;
 	const struct options *options = values;
-	if (options->two_columns && !view->profile->base)
+	if (options->two_columns && !report->view->profile->base)
 		return cairn_fail(error, "--two-columns needs a --base to compare with");
-	cairn_collapsed_text(view, options->two_columns ? CAIRN_COLLAPSED_BEFORE_AFTER : CAIRN_COLLAPSED_VALUE, out);
+	cairn_collapsed_text(report->view, options->two_columns ? CAIRN_COLLAPSED_BEFORE_AFTER : CAIRN_COLLAPSED_VALUE, report->out);
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #ifndef CAIRN_CMD_COMMAND_H
 #define CAIRN_CMD_COMMAND_H
 
+#include "base/note.h"
 #include "cmd/option.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_leaks;
 extern const struct cairn_command cairn_command_timeline;
 extern const struct cairn_command cairn_command_rss;
+extern const struct cairn_command cairn_command_why;
 extern const struct cairn_command cairn_command_doctor;
 extern const struct cairn_command cairn_command_flame;
 extern const struct cairn_command cairn_command_flamegraph;
@@ -43,6 +45,8 @@ extern const struct cairn_command cairn_command_cache;
 extern const struct cairn_command cairn_command_run;
 extern const struct cairn_command cairn_command_attach;
 extern const struct cairn_command cairn_command_detach;
+extern const struct cairn_command cairn_command_inside; /* which nobody types: see live/run/inside.h */
+extern const struct cairn_command cairn_command_beside; /* which nobody types: see live/core/companion.h */
 extern const struct cairn_command cairn_command_serve;
 extern const struct cairn_command cairn_command_watch;
 extern const struct cairn_command cairn_command_store;
@@ -73,10 +77,10 @@ int cairn_say_failure(const struct cairn_error *error);
 int cairn_say_usage(const char *text);
 /* A usage error: a command takes one operand, called KIND, and was given COUNT. DETAIL says what it is. Returns CAIRN_EXIT_USAGE. */
 int cairn_say_not_one(int count, const char *kind, const char *detail);
-/* "cairn: note: TEXT" on standard error, unless -q was given. */
+/* "cairn: note: TEXT" on standard error, unless -q was given: what becomes of notes (base/note.h). */
 void cairn_say_note(const char *text);
-/* The same, formatted. */
-void cairn_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Shows on standard error how far something is, unless -q was given. */
+void cairn_say_progress(void *context, size_t done, size_t total, const char *what);
 
 /* Prints formatted text that may contain any names; line ends and tabs are the only control characters that are kept. */
 void cairn_print(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));

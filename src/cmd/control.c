@@ -5,10 +5,12 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/shared_options.h"
 #include "cmd/suffix.h"
-#include "cmd/target.h"
 #include "dump/engine_kind.h"
 #include "dump/trailer.h"
+#include "live/target.h"
+#include "live/walked.h"
 #include "profile/kind.h"
 #include "profile/read.h"
 
@@ -197,13 +199,13 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	bool good = cairn_profile_read(&profile, dump, "the answer", &(struct cairn_read_options){0}, NULL);
 	const char *host = url ? cairn_target_host(url) : "";
 	put_name(facts->host, sizeof facts->host, (struct cairn_bytes){host, strcspn(host, "/?#")});
-	if (good && profile.process)
+	if (good && profile.facts.process)
 		put_name(facts->program, sizeof facts->program,
-			 cairn_path_program(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
-	if (good && profile.process_id)
-		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
-	if (good && profile.time_ns > 0)
-		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
+			 cairn_path_program(cairn_bytes_of(cairn_profile_string(&profile, profile.facts.process))));
+	if (good && profile.facts.process_id)
+		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.facts.process_id);
+	if (good && profile.facts.time_ns > 0)
+		facts->taken = (time_t)(profile.facts.time_ns / CAIRN_SECOND_NS);
 	if (good)
 		put_live(facts, &profile);
 	if (good && cairn_profile_sniff_inside(dump) == CAIRN_FORMAT_PPROF)
@@ -286,6 +288,8 @@ static int run_dump(const void *values, int count, char **operands)
 	if (!cairn_suffix_check("dump", options->output, NULL, &error))
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
+	if (good)
+		cairn_walked_snapshot(&target, &body, NULL); /* where that can be done: the profile is the profile without it */
 	int code = good ? save(options, cairn_buffer_bytes(&body), false, target.url) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;

@@ -4,8 +4,6 @@
 #include "cmd/view.h"
 #include "report/diff.h"
 
-enum { default_rows = 10 };
-
 static const struct cairn_option table[] = {
 	{0, "cum", NULL, "compare cumulative sizes (Total)", CAIRN_OPTION_FLAG, offsetof(struct cairn_view_setup, shape.by_cum), 0},
 	{0},
@@ -19,21 +17,7 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-static const struct cairn_option_refusal refusals[] = {{"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS, {0}};
-
-static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
-{
-	(void)error;
-	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
-	struct cairn_diff diff;
-	cairn_diff_make(&diff, view, &shape);
-	if (json)
-		cairn_diff_json(&diff, view, &shape, json);
-	else
-		cairn_diff_text(&diff, view, &shape, out);
-	cairn_diff_free(&diff);
-	return true;
-}
+static const struct cairn_option_refusal refusals[] = {{"edgefraction", NULL}, {0}};
 
 const struct cairn_command cairn_command_diff = {
 	.name = "diff",
@@ -43,5 +27,5 @@ const struct cairn_command cairn_command_diff = {
 	.groups = groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.compares = true, .show = show},
+	.view = &(const struct cairn_view_command){.compares = true, .folds = true, .rows = 10, .write = cairn_diff_report},
 };

@@ -17,14 +17,12 @@ static void prepare(void *options)
 	setup->view.no_inlines = true;
 }
 
-static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *options, struct cairn_report *report, struct cairn_error *error)
 {
 	const struct cairn_view_setup *setup = options;
-	struct cairn_shape shape = cairn_view_shape(setup, 0, 0, 0);
 	struct cairn_disasm disasm;
 	struct cairn_find_options find = cairn_source_find(&setup->source);
-	bool good = cairn_disasm_make(&disasm, view, setup->pattern, true, &find, error) &&
-		    (json ? cairn_disasm_json(&disasm, view, json, error) : cairn_disasm_text(&disasm, view, &shape, out, error));
+	bool good = cairn_disasm_make(&disasm, report->view, setup->pattern, true, &find, error) && cairn_disasm_write(&disasm, report, error);
 	cairn_disasm_free(&disasm);
 	return good;
 }

@@ -5,8 +5,9 @@
 #include "base/time.h"
 #include "base/url.h"
 #include "cmd/command.h"
-#include "cmd/target.h"
+#include "cmd/shared_options.h"
 #include "dump/folder.h"
+#include "live/target.h"
 #include "symbol/live.h"
 
 #include <time.h>
@@ -112,7 +113,7 @@ static bool do_there(const char *name, const struct options *options, struct cai
 	cairn_buffer_byte(&path, 0);
 	const char *method = options->remove ? "DELETE" : options->thin ? "POST" : "GET";
 	bool good =
-		cairn_target_find(&target, name, options->target.token, error) && cairn_target_ask(&target, method, path.data, out, error);
+		cairn_target_find_or_start(&target, name, options->target.token, error) && cairn_target_ask(&target, method, path.data, out, error);
 	cairn_buffer_free(&path);
 	return good;
 }

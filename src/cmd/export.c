@@ -223,8 +223,8 @@ static bool write_profile(const struct format *format, const struct options *opt
 	int64_t taken_ns;
 	bool good = !options->taken || cairn_text_seconds(cairn_bytes_of(options->taken), &taken_ns) ||
 		    cairn_fail_usage(error, "--taken takes seconds since 1970, not '%.60s'", options->taken);
-	if (good && options->taken && profile.time_ns <= 0)
-		profile.time_ns = taken_ns;
+	if (good && options->taken && profile.facts.time_ns <= 0)
+		profile.facts.time_ns = taken_ns;
 	good = good && format->write_profile(options, &profile, out, error);
 	cairn_arena_free(&arena);
 	return good;
@@ -329,12 +329,10 @@ static bool check_export(const void *values, struct cairn_error *error)
 	return format && (!format->binary || options->plain || cairn_view_takes_binary(&options->setup, error));
 }
 
-static bool show_export(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
-			struct cairn_error *error)
+static bool show_export(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
-	(void)json;
 	const struct format *format = choose_format(values, error);
-	return format && write_format(format, values, view, out, error);
+	return format && write_format(format, values, report->view, report->out, error);
 }
 
 const struct cairn_command cairn_command_export = {
@@ -360,11 +358,9 @@ static const struct cairn_option_group pprof_groups[] = {
 	{0},
 };
 
-static bool show_pprof(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
-		       struct cairn_error *error)
+static bool show_pprof(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
-	(void)json;
-	return write_format(&formats[0], values, view, out, error);
+	return write_format(&formats[0], values, report->view, report->out, error);
 }
 
 const struct cairn_command cairn_command_pprof = {

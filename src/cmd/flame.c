@@ -1,7 +1,5 @@
 /* flame.c - `cairn flame`: the profile as a flame graph; and flamegraph.pl, by that name.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/flame.h"
-
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -10,8 +8,7 @@
 #include "cmd/flame/script.h"
 #include "cmd/view.h"
 #include "profile/read.h"
-#include "report/flame_svg.h"
-#include "report/head.h"
+#include "report/flame_heading.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -95,42 +92,6 @@ static void prepare(void *values)
 	options->setup.source.columns_compare = true;
 }
 
-/* What the numbers count, in a word. */
-static const char *count_name(const struct cairn_view *view)
-{
-	const struct cairn_profile *profile = view->profile;
-	if (strstr(cairn_head_type(view), "objects"))
-		return "objects";
-	const char *unit = cairn_profile_string(profile, profile->value_types[view->value].unit);
-	return strcmp(unit, "count") == 0 || !*unit ? "samples" : unit;
-}
-
-/* A heading with the process's name, if it is known. */
-static const char *heading(const struct cairn_view *view, struct cairn_arena *arena)
-{
-	const struct cairn_profile *profile = view->profile;
-	char number[32];
-	if (!profile->process)
-		return NULL;
-	const char *process = cairn_base_name(cairn_profile_string(profile, profile->process));
-	if (profile->base)
-		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_title(view));
-	cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number);
-	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_title(view));
-}
-
-/* How it was measured, for sampled profiles. */
-static const char *subheading(const struct cairn_view *view, struct cairn_arena *arena)
-{
-	const struct cairn_profile *profile = view->profile;
-	char period[24], coverage[160];
-	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
-		return NULL;
-	bool partial = cairn_head_coverage(view, coverage, sizeof coverage);
-	return cairn_arena_format(arena, "%s, one sample per %s%s%s", profile->format, cairn_text_human(profile->period, period),
-				  partial ? "; " : "", partial ? coverage : "");
-}
-
 /* Gives VALUE its default unless it was given, which takes a number greater than 0. */
 static void set_default(double *value, double usual)
 {
@@ -151,18 +112,16 @@ static void fill_defaults(struct cairn_flame_svg_options *svg, const struct opti
 	set_default(&svg->factor, defaults.factor);
 	svg->least_width = defaults.least_width;
 	svg->total = options->total > INT64_MAX ? INT64_MAX : (int64_t)options->total;
-	if (!svg->count_name)
-		svg->count_name = options->as_script ? "samples" : count_name(view);
+	if (options->as_script && !svg->count_name)
+		svg->count_name = "samples";
 	if (options->as_script && !svg->font)
 		svg->font = "Verdana";
 	if (options->as_script && !svg->name_type)
 		svg->name_type = "Function:";
 	if (!svg->title && options->flamechart)
 		svg->title = "Flame Chart";
-	if (!svg->title && !options->as_script)
-		svg->title = heading(view, arena);
-	if (!svg->subtitle && !options->as_script)
-		svg->subtitle = subheading(view, arena);
+	if (!options->as_script)
+		cairn_flame_describe(svg, view, arena);
 }
 
 static bool parse_least(const char *text, struct cairn_flame_svg_options *svg, struct cairn_error *error)
@@ -205,7 +164,7 @@ static bool choose_colors(struct cairn_flame_svg_options *svg, const struct opti
 		svg->palette = CAIRN_PALETTE_MODULE;
 		return true;
 	}
-	svg->palette = view->profile->kind == CAIRN_PROFILE_HEAP ? CAIRN_PALETTE_MEM : CAIRN_PALETTE_HOT;
+	svg->palette = cairn_flame_palette(view);
 	return !options->color || cairn_palette_find(options->color, &svg->palette, error);
 }
 
@@ -255,9 +214,8 @@ static bool draw(struct cairn_view *view, const struct cairn_tree_options *tree,
 	return good;
 }
 
-static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
-	(void)json;
 	const struct options *options = values;
 	struct cairn_flame_svg_options svg = options->svg;
 	struct cairn_tree_options tree = {.reversed = options->reverse,
@@ -265,10 +223,10 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	struct cairn_arena arena = {0};
 	struct cairn_flame_attributes *attributes = NULL;
 	struct cairn_file file = {0};
-	fill_defaults(&svg, options, view, &arena);
+	fill_defaults(&svg, options, report->view, &arena);
 	bool good = refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
-		    choose_colors(&svg, options, view, error);
-	choose_sizes(&tree, options, view);
+		    choose_colors(&svg, options, report->view, error);
+	choose_sizes(&tree, options, report->view);
 	svg.self_change = tree.sizes == CAIRN_SIZE_NOW;
 	if (good && options->attributes) {
 		good = cairn_file_read(&file, options->attributes, error);
@@ -276,18 +234,12 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 		good = good && (attributes || cairn_fail_within(error, "%s: ", options->attributes));
 		svg.attributes = attributes;
 	}
-	good = good && draw(view, &tree, &svg, out, options->keep_palette, error);
+	good = good && draw(report->view, &tree, &svg, report->out, options->keep_palette, error);
 	cairn_flame_attributes_free(attributes);
 	if (file.bytes.data)
 		cairn_file_close(&file);
 	cairn_arena_free(&arena);
 	return good;
-}
-
-bool cairn_flame_picture(struct cairn_view *view, const char *title, struct cairn_buffer *out, struct cairn_error *error)
-{
-	struct options options = {.svg.title = title, .widths = "change"};
-	return show(&options, view, out, NULL, error);
 }
 
 const struct cairn_command cairn_command_flame = {

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
+#include "cmd/shared_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,14 +10,13 @@
 #include "base/url.h"
 #include "base/xml.h"
 #include "cmd/command.h"
-#include "cmd/files.h"
-#include "cmd/flame.h"
-#include "cmd/series.h"
-#include "cmd/source.h"
 #include "cmd/view.h"
+#include "live/files.h"
+#include "live/source.h"
+#include "live/source_series.h"
 #include "profile/combine.h"
 #include "report/collapsed.h"
-#include "report/flame_svg.h"
+#include "report/flame_heading.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -131,9 +130,15 @@ static bool draw(struct gallery *gallery, const struct cairn_profile *profile, c
 	}
 	if (good) {
 		struct cairn_error reason;
-		struct cairn_flame_svg_options plain = cairn_flame_svg_defaults();
-		if (!cairn_flame_picture(&view, name, &out, &reason))
+		struct cairn_arena arena = {0};
+		struct cairn_flame_svg_options svg = cairn_flame_svg_defaults(), plain = svg;
+		svg.title = name;
+		svg.fluid = true;
+		svg.palette = cairn_flame_palette(&view);
+		cairn_flame_describe(&svg, &view, &arena);
+		if (!cairn_flame_svg_view(&view, &(struct cairn_tree_options){.order = CAIRN_TREE_BY_NAME}, &svg, &out, &reason))
 			cairn_flame_svg_message(reason.text, &plain, &out);
+		cairn_arena_free(&arena);
 		good = write_file(gallery, name, ".svg", &out, error);
 	}
 	cairn_buffer_free(&out);
@@ -182,7 +187,7 @@ static void draw_all(struct gallery *gallery)
 		picture->drawn = cairn_source_read(&profiles[at], picture->path, &source, &error) &&
 				 cairn_source_check_thread(&profiles[at], &source, &error);
 		if (picture->drawn) {
-			picture->time_ns = profiles[at].time_ns;
+			picture->time_ns = profiles[at].facts.time_ns;
 			cairn_source_name(&profiles[at], &source);
 			tell(gallery, "", NULL, picture, picture->name);
 			picture->drawn = draw(gallery, &profiles[at], picture->name, picture, &error);

@@ -14,8 +14,7 @@ struct options {
 	uint64_t max_degree;
 };
 
-enum { default_nodes = 80, default_degree = 64 };
-static const double default_node_fraction = 0.005, default_edge_fraction = 0.001;
+enum { default_degree = 64 };
 
 #define AT(member) offsetof(struct options, member)
 
@@ -70,24 +69,23 @@ static bool check(const void *values, struct cairn_error *error)
 	return format && (strcmp(format, "dot") == 0 || cairn_view_takes_binary(&options->setup, error));
 }
 
-static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
-	(void)json;
 	const struct options *options = values;
 	const char *format = find_format(options, error);
 	struct cairn_dot_options dot = {
-		.shape = cairn_view_shape(&options->setup, default_nodes, default_node_fraction, default_edge_fraction),
+		.shape = report->shape,
 		.max_degree = options->max_degree ? options->max_degree : default_degree,
 	};
 	if (!format)
 		return false;
 	if (strcmp(format, "dot") == 0)
-		return cairn_dot_text(view, &dot, out, error);
+		return cairn_dot_text(report->view, &dot, report->out, error);
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX), drawn = cairn_buffer(SIZE_MAX);
-	bool is_svg = strcmp(format, "svg") == 0, good = cairn_dot_text(view, &dot, &text, error) &&
-		cairn_graphviz_render(cairn_buffer_bytes(&text), format, is_svg ? &drawn : out, error);
+	bool is_svg = strcmp(format, "svg") == 0, good = cairn_dot_text(report->view, &dot, &text, error) &&
+		cairn_graphviz_render(cairn_buffer_bytes(&text), format, is_svg ? &drawn : report->out, error);
 	if (good && is_svg)
-		cairn_graph_svg(cairn_buffer_bytes(&drawn), out);
+		cairn_graph_svg(cairn_buffer_bytes(&drawn), report->out);
 	cairn_buffer_free(&text);
 	cairn_buffer_free(&drawn);
 	return good;
@@ -103,5 +101,6 @@ const struct cairn_command cairn_command_graph = {
 	.groups = groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .check = check, .show = show},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .check = check, .rows = 80, .node_fraction = 0.005, .edge_fraction = 0.001, .show = show},
 };

@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "cmd/command.h"
-#include "cmd/files.h"
-#include "cmd/rss/account.h"
-#include "cmd/series.h"
 #include "cmd/view.h"
+#include "live/files.h"
+#include "live/judged.h"
+#include "live/rss/account.h"
+#include "live/source_series.h"
 #include "page/series.h"
 #include "report/churn.h"
 #include "series/leaks.h"
@@ -15,7 +16,8 @@
 /* What a dump knows beyond its stacks, in the page's own terms. */
 struct beside {
 	struct cairn_buffer churn, bill;
-	struct cairn_judged judged;
+	struct cairn_judged judged, mapped;
+	struct cairn_judgement judgement;
 	struct cairn_page_series page;
 	struct cairn_arena arena;
 };
@@ -24,10 +26,12 @@ struct options {
 	struct cairn_view_setup setup;
 	const char *title;
 	uint64_t node_most;
-	const struct cairn_page_series *series; /* not an option: what several dumps show */
+	const struct cairn_page_series *series; /* not options: what several dumps show, */
+	const struct cairn_page_film *course;   /* and how they follow each other */
 };
 
-enum { least_dumps = 3 };
+enum { least_dumps = 3,
+       layer_most = 6 };
 
 #define AT(member) offsetof(struct options, member)
 
@@ -61,32 +65,37 @@ static void add_bill(struct beside *beside, const struct cairn_profile *profile)
 {
 	struct cairn_account *account = cairn_array_zero(1, sizeof *account);
 	struct cairn_error error;
-	if (profile->trailer && cairn_account_profile(account, profile, &error)) {
+	if (profile->facts.trailer && cairn_account_profile(account, profile, &error)) {
 		cairn_account_settle(account);
 		cairn_account_json(account, &beside->bill);
 	}
 	cairn_account_free(account);
 }
 
-static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
-	(void)json, (void)error;
+	(void)error;
 	const struct options *options = values;
-	struct cairn_page_options page = {.title = options->title, .node_most = (size_t)options->node_most, .series = options->series};
+	struct cairn_page_options page = {.title = options->title, .node_most = (size_t)options->node_most, .series = options->series,
+					 .course = options->course};
 	struct beside beside = {.churn = cairn_buffer(SIZE_MAX), .bill = cairn_buffer(SIZE_MAX)};
 	if (cairn_source_is_whole(&options->setup.source))
-		add_bill(&beside, view->profile);
+		add_bill(&beside, report->view->profile);
 	if (cairn_view_is_whole(&options->setup)) {
-		cairn_churn_page(view, &beside.churn);
-		if (!page.series && cairn_judged_make(&beside.judged, view->profile, &options->setup.view)) {
-			cairn_page_describe(&beside.page, &beside.judged.series, &beside.judged.leaks, &beside.judged.view, &beside.arena);
+		cairn_churn_page(report->view, &beside.churn);
+		if (!page.series && cairn_judged_make(&beside.judged, report->view->profile, &options->setup.view)) {
+			const struct cairn_judged *heap = &beside.judged;
+			cairn_judged_conclude(&beside.judgement, &beside.mapped, &heap->series, &heap->leaks, &heap->view,
+					      &(struct cairn_judge_context){0}, (struct cairn_bytes){"", 0});
+			cairn_page_describe(&beside.page, &beside.judgement, &beside.arena);
 			page.series = &beside.page;
 		}
 	}
 	page.churn = cairn_buffer_bytes(&beside.churn);
 	page.bill = cairn_buffer_bytes(&beside.bill);
-	cairn_page_write(view, &page, out);
+	cairn_page_write(report->view, &page, report->out);
 	cairn_judged_free(&beside.judged);
+	cairn_judged_free(&beside.mapped);
 	cairn_arena_free(&beside.arena);
 	cairn_buffer_free(&beside.churn);
 	cairn_buffer_free(&beside.bill);
@@ -127,7 +136,12 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_page_series page;
 	struct cairn_series series = {0};
 	struct cairn_leaks leaks = {0};
+	struct cairn_judged mapped = {0};
+	struct cairn_judgement judgement;
+	struct cairn_buffer newest = cairn_buffer(SIZE_MAX);
 	struct cairn_view view = {0};
+	struct cairn_timeline timeline = {0};
+	struct cairn_page_film film;
 	struct cairn_arena arena = {0};
 	struct cairn_error error;
 	bool several = is_series(&options, count, operands);
@@ -141,10 +155,22 @@ static int run(const void *values, int count, char **operands)
 	if (several && cairn_source_series(&series, &source, &options.setup.view, least_dumps, 1, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
 		cairn_leaks_rank(&leaks, &series, &view);
-		cairn_page_describe(&page, &series, &leaks, &view, &arena);
+		if (!cairn_files_text(series.points[series.point_count - 1].path, &newest, &error))
+			newest.length = 0;
+		cairn_judged_conclude(&judgement, &mapped, &series, &leaks, &view, &(struct cairn_judge_context){0},
+				      cairn_buffer_bytes(&newest));
+		cairn_page_describe(&page, &judgement, &arena);
 		options.series = &page;
+		cairn_timeline_make(&timeline, &series, &view, &leaks, layer_most);
+		cairn_page_film_make(&film, &timeline, 0, &arena);
+		film.from = film.to = film.point_count - 1;
+		options.course = &film;
 	}
 	int code = cairn_view_run(&cairn_command_html, &options, count, operands);
+	if (options.course)
+		cairn_timeline_free(&timeline);
+	cairn_judged_free(&mapped);
+	cairn_buffer_free(&newest);
 	cairn_leaks_free(&leaks);
 	cairn_view_free(&view);
 	if (several)

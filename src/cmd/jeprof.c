@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
-#include "cmd/shell.h"
+#include "cmd/prompt.h"
 #include "profile/flat_write.h"
 #include "profile/read.h"
 #include "report/collapsed.h"
@@ -272,7 +272,7 @@ static int run_shell(struct run *run)
 	setup.shape.bytes = run->options.show_bytes;
 	setup.shape.by_cum = run->options.cum;
 	bool again = !run->options.service; /* whose names came with it */
-	return cairn_shell_run(&run->profile, &setup, again ? (int)run->options.profiles.count : 0, run->options.profiles.items, true);
+	return cairn_prompt_run(&run->profile, &setup, again ? (int)run->options.profiles.count : 0, run->options.profiles.items, true);
 }
 
 static int run_loaded(struct run *run, struct cairn_error *error)

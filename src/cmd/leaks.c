@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/json.h"
+#include "base/note.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/series.h"
 #include "cmd/view.h"
+#include "dump/end.h"
+#include "live/files.h"
+#include "live/judged.h"
+#include "live/source_series.h"
 #include "report/head.h"
 #include "series/onset.h"
 #include "series/words.h"
@@ -15,12 +19,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { default_rows = 10, shown_callers = 5, least_dumps = 3 };
+enum { default_rows = 10, shown_callers = 5, least_dumps = 3, taken_dumps = 12 };
+/* For how long dumps of a process are taken if they have no ages; and the time between two that show whether it grows at all. */
+static const int64_t usual_for_ns = 30 * CAIRN_SECOND_NS, course_ns = 1500 * CAIRN_MILLISECOND_NS;
 
 struct options {
 	struct cairn_view_setup setup;
 	uint64_t limit;
+	const char *span;
 };
 
 static const struct cairn_option table[] = {
@@ -29,6 +37,8 @@ static const struct cairn_option table[] = {
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "forecast when SIZE is reached (default: the limit recorded in the dumps)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
+	{0, "for", "TIME", "of a process: take dumps for TIME, such as 1m (default: one dump if it has ages, else 30s)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, span), 0},
 	{0, "json", NULL, "print one JSON object instead of a table; see doc/formats.md", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, setup.json), 0},
 	{0},
@@ -59,28 +69,13 @@ static struct cairn_interval rate_interval(const struct cairn_leak *leak)
 	return around(leak->trend.per_hour, leak->trend.error);
 }
 
-/* A memory limit and its origin: TITLE for a sentence that continues with "of 4.0 GiB", KIND for scripts. */
-struct limit {
-	double bytes; /* 0 when none is known */
-	const char *kind, *title;
-};
-
-static struct limit limit_of(const struct options *options, const struct cairn_series_point *last)
-{
-	if (options->limit)
-		return (struct limit){(double)options->limit, "option", "the --limit"};
-	if (last->limit_of_group)
-		return (struct limit){last->limit, "cgroup", "the control group's limit"};
-	return (struct limit){last->limit, "machine", "the machine's memory"};
-}
-
 struct report {
 	const struct options *options;
 	const struct cairn_series *series;
 	const struct cairn_leaks *leaks;
 	const struct cairn_view *view;
 	const struct cairn_series_point *last;
-	struct limit limit;
+	const struct cairn_judgement *judgement;
 	struct cairn_buffer *out;
 	struct cairn_series_value *values; /* room for one row's course */
 };
@@ -102,49 +97,23 @@ static const char *interval_column(const struct report *report, struct cairn_int
 	return out;
 }
 
-/* Hours until the limit at RATE; negative for never, and for a process that has ended unless --limit is given. */
-static double hours_at(const struct report *report, double rate)
+static void write_forecast(const struct report *report)
 {
-	if (!cairn_view_in_bytes(report->view) || (!report->options->limit && cairn_live_is_over(&report->series->profile)))
-		return -1;
-	return cairn_leaks_hours_left(report->leaks, report->last, report->limit.bytes, rate);
-}
-
-static double hours_left(const struct report *report)
-{
-	return hours_at(report, report->leaks->forecast_per_hour);
-}
-
-/* The earliest and the latest time that the rate's error allows; the latter is negative if it may be never. */
-static struct cairn_interval hours_between(const struct report *report)
-{
-	struct cairn_interval rate = around(report->leaks->forecast_per_hour, report->leaks->forecast_error);
-	return (struct cairn_interval){hours_at(report, rate.high), hours_at(report, rate.low)};
-}
-
-static void write_limit(const struct report *report)
-{
-	char text[32], time[32], soonest[32], latest[32];
-	double left = hours_left(report);
-	if (left < 0)
+	char text[32], own[32];
+	size_t start = report->out->length;
+	cairn_words_forecast(report->judgement, report->out);
+	if (report->out->length == start)
 		return;
-	struct cairn_interval between = hours_between(report);
-	cairn_text_human(report->limit.bytes, text);
-	if (left == 0)
-		cairn_buffer_format(report->out, "%s of %s is already reached\n", report->limit.title, text);
-	else
-		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s (95 %%: %s to %s)\n", report->limit.title, text,
-				    cairn_words_duration(left, time, sizeof time),
-				    cairn_words_duration(between.low, soonest, sizeof soonest),
-				    between.high < 0 ? "never" : cairn_words_duration(between.high, latest, sizeof latest));
-	double used = cairn_leaks_used(report->last, report->limit.bytes);
+	cairn_buffer_byte(report->out, '\n');
+	double used = report->judgement->limit.kind == CAIRN_LIMIT_GROUP ? report->last->group : 0;
 	if (report->last->resident > 0 && used > report->last->resident)
 		cairn_buffer_format(report->out, "the processes of its control group use %s of that, this one %s\n",
-				    cairn_text_human(used, text), cairn_text_human(report->last->resident, time));
+				    cairn_text_human(used, text), cairn_text_human(report->last->resident, own));
 }
 
 /* Dumps that somebody takes by hand follow each other within seconds. */
 enum { short_seconds = 2, hours_of_day = 24 };
+static const double hours_of_rhythm = 1;
 
 static void write_coverage(const struct report *report)
 {
@@ -154,24 +123,43 @@ static void write_coverage(const struct report *report)
 		cairn_buffer_format(report->out, "%s\n", text);
 }
 
+/* Resident memory may grow where nothing in the profile does. */
+static void write_retention(const struct report *report)
+{
+	static const double least = 16 << 20, share = 0.2;
+	const struct cairn_series_point *first = &report->series->points[0], *last = report->last;
+	double grown = last->resident - first->resident, live = last->bytes - first->bytes, freed = last->free - first->free;
+	char text[32], free[32];
+	if (!last->live || first->origin.process_id != last->origin.process_id || first->resident <= 0 || last->resident <= 0 ||
+	    grown < fmax(least, share * last->resident) || live > grown / 4)
+		return;
+	cairn_buffer_format(report->out,
+			    "resident memory grows, by %s since the first dump, the heap does not: ", cairn_text_human(grown, text));
+	if (freed > grown / 2)
+		cairn_buffer_format(report->out, "%s is free memory in arenas, which the allocator keeps (cairn why)\n",
+				    cairn_text_human(freed, free));
+	else
+		cairn_buffer_text(report->out, "cairn why says what it is\n");
+}
+
 static void write_summary(const struct report *report)
 {
-	char text[32], time[32];
+	char text[32], time[32], ended[200];
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	struct cairn_buffer *out = report->out;
 	bool brief = leaks->observed_hours == 0 && leaks->hours * 3600 < short_seconds;
-	cairn_words_leaks(leaks, report->view, &report->options->setup.shape, out);
-	if (brief && leaks->growing == 0)
-		cairn_buffer_text(out, ", but the dumps are too close together to show a slow leak: take them further apart");
+	cairn_words_judgement(report->judgement, &report->options->setup.shape, out);
+	if (brief && report->judgement->verdict != CAIRN_GROWING)
+		cairn_buffer_text(out, ": the dumps are too close together to show a slow leak; take them further apart");
 	cairn_buffer_byte(out, '\n');
 	if (report->last->ended[0]) {
 		cairn_buffer_text(out, "the last dump shows the last moment of the process: ");
-		cairn_utf8_show(out, cairn_bytes_of(report->last->ended));
+		cairn_utf8_show(out, cairn_bytes_of(cairn_end_brief(report->last->ended, ended, sizeof ended)));
 		cairn_buffer_byte(out, '\n');
 	}
-	cairn_utf8_show(out,
-			profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
+	cairn_utf8_show(out, profile->facts.process ? cairn_strings_bytes(&profile->strings, profile->facts.process)
+						    : cairn_bytes_of("unknown process"));
 	if (report->series->point_count > 1)
 		cairn_buffer_format(out, ", %zu dumps over %s", report->series->point_count,
 				    cairn_words_duration(leaks->hours, time, sizeof time));
@@ -181,18 +169,17 @@ static void write_summary(const struct report *report)
 		cairn_buffer_format(out, ", %u runs", report->last->process + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, leaks->now.value, text));
 	write_coverage(report);
-	if (leaks->observed_hours > 0 && !(leaks->longest_hours > 0)) {
-		cairn_buffer_text(out, "too few objects were freed to know how long objects live\n");
-	} else if (leaks->observed_hours > 0) {
-		bool short_lived = leaks->longest_hours * 3600 < 0.1;
-		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live %s %s\n",
-				    report->series->point_count >= least_dumps ? " too" : "",
-				    short_lived ? "for" : "up to about",
+	write_retention(report);
+	if (leaks->observed_hours > 0 && leaks->longest_hours > 0)
+		cairn_buffer_format(out, "judged by the ages of objects%s: ordinary ones live %s %s, leaked ones stay\n",
+				    report->series->point_count >= least_dumps ? ", too" : "",
+				    leaks->longest_hours * 3600 < 0.1 ? "for" : "up to",
 				    cairn_words_duration(leaks->longest_hours, time, sizeof time));
-	}
-	if (report->series->point_count > 1 && leaks->hours < hours_of_day && !brief)
+	else if (leaks->observed_hours > 0 && !report->series->lives.endless && !report->judgement->mapped)
+		cairn_buffer_text(out, "too few objects were freed to know how long objects live\n");
+	if (report->series->point_count > 1 && leaks->hours >= hours_of_rhythm && leaks->hours < hours_of_day)
 		cairn_buffer_text(out, "the dumps span less than a day: a daily rhythm may look like growth\n");
-	write_limit(report);
+	write_forecast(report);
 	cairn_buffer_byte(out, '\n');
 }
 
@@ -242,15 +229,19 @@ static void write_detail(const struct report *report, const struct cairn_leak *l
 
 static void write_row(const struct report *report, const struct cairn_leak *leak)
 {
-	char rate[32], now[32], rate_errors[CAIRN_INTERVAL_TEXT], now_errors[CAIRN_INTERVAL_TEXT];
+	char rate[CAIRN_WORDS_RATE], now[32], rate_errors[CAIRN_INTERVAL_TEXT], now_errors[CAIRN_INTERVAL_TEXT];
 	struct cairn_buffer *out = report->out;
 	struct cairn_bytes name = cairn_leak_title(report->leaks, report->view, leak);
 	char sure[16] = ""; /* what is not decided has no confidence */
 	size_t start = out->length, depth = cairn_leak_depth(report->leaks, leak);
 	if (leak->trend.verdict != CAIRN_TOO_EARLY)
-		snprintf(sure, sizeof sure, "%.2f%%", 100 * leak->trend.confidence);
-	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %7s  ", number(report, leak->trend.per_hour, rate),
-			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share,
+		cairn_words_confidence_column(leak->trend.confidence, sure, sizeof sure);
+	struct cairn_words_unit unit = cairn_words_rate_unit(cairn_view_in_bytes(report->view), leak->trend.per_hour);
+	struct cairn_interval interval = rate_interval(leak);
+	interval.low *= unit.factor;
+	interval.high *= unit.factor;
+	cairn_buffer_format(out, "%11s%s%s %6.1f%% %11s%s  %-9s %7s  ", number(report, leak->trend.per_hour * unit.factor, rate), unit.name,
+			    interval_column(report, interval, rate_errors), 100 * leak->share,
 			    number(report, leak->now.value, now),
 			    interval_column(report, cairn_series_interval(report->series, &leak->now), now_errors),
 			    cairn_verdict_name(leak->trend.verdict), sure);
@@ -269,15 +260,31 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 		cairn_buffer_format(out, "%*s… %zu more\n", indent, "", depth - shown_callers - 1);
 }
 
-static void write_text(const struct report *report)
+static void write_rows(const struct report *report)
 {
 	size_t rows = shown_rows(report);
 	const char *errors = cairn_head_interval_title(report->view);
-	write_summary(report);
 	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "Rate", errors, "Share", "Live", errors, "Verdict",
 			    "Sure", spark_width + 1, "Course", "Call path");
 	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
 		write_row(report, &report->leaks->rows[i]);
+}
+
+/* The same report of what the verdict is about, which may be mappings. */
+static struct report report_of_verdict(const struct report *report)
+{
+	struct report shown = *report;
+	shown.leaks = report->judgement->leaks;
+	shown.view = report->judgement->view;
+	shown.series = shown.leaks->paths.series;
+	return shown;
+}
+
+static void write_text(const struct report *report)
+{
+	struct report shown = report_of_verdict(report);
+	write_summary(report);
+	write_rows(&shown);
 }
 
 static void interval_json(const struct report *report, struct cairn_json *json, const char *low, const char *high,
@@ -358,16 +365,20 @@ static void coverage_json(const struct report *report, struct cairn_json *json)
 
 static void write_json(const struct report *report)
 {
-	struct cairn_json json = cairn_json(report->out);
+	struct cairn_json json = cairn_json_answer(report->out);
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	size_t rows = shown_rows(report);
 	struct cairn_buffer sentence = cairn_buffer(SIZE_MAX);
-	cairn_words_leaks(leaks, report->view, &report->options->setup.shape, &sentence);
-	cairn_json_open(&json, NULL, '{');
+	const struct cairn_judgement *judgement = report->judgement;
+	cairn_words_judgement(judgement, &report->options->setup.shape, &sentence);
 	cairn_json_text(&json, "summary", cairn_buffer_bytes(&sentence));
+	sentence.length = 0;
+	cairn_words_forecast(judgement, &sentence);
+	if (sentence.length)
+		cairn_json_text(&json, "forecast", cairn_buffer_bytes(&sentence));
 	cairn_buffer_free(&sentence);
-	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
+	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->facts.process));
 	cairn_json_text(&json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[report->view->value].unit));
 	cairn_json_text(&json, "type", cairn_bytes_of(cairn_head_type(report->view)));
 	if (report->last->ended[0])
@@ -384,26 +395,26 @@ static void write_json(const struct report *report)
 	cairn_json_bool(&json, "less_than_a_day", leaks->hours < hours_of_day);
 	cairn_json_number(&json, "total", round(leaks->now.value));
 	interval_json(report, &json, "total_low", "total_high", cairn_series_interval(report->series, &leaks->now));
-	cairn_json_number(&json, "bytes_per_hour", leaks->forecast_per_hour);
-	cairn_json_number(&json, "error", leaks->forecast_error);
-	cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(leaks->total.verdict)));
-	if (report->limit.bytes > 0) {
-		cairn_json_number(&json, "limit", report->limit.bytes);
-		cairn_json_text(&json, "limit_kind", cairn_bytes_of(report->limit.kind));
+	cairn_json_number(&json, "bytes_per_hour", judgement->per_hour);
+	cairn_json_number(&json, "error", judgement->error);
+	cairn_json_number(&json, "process_bytes_per_hour", judgement->process_per_hour);
+	cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(judgement->verdict)));
+	cairn_json_bool(&json, "mapped", judgement->mapped && judgement->verdict == CAIRN_GROWING);
+	if (judgement->limit.kind != CAIRN_LIMIT_NONE) {
+		cairn_json_number(&json, "limit", judgement->limit.bytes);
+		cairn_json_text(&json, "limit_kind", cairn_bytes_of(cairn_limit_name(judgement->limit.kind)));
 	}
-	double left = hours_left(report);
-	if (left >= 0) {
-		struct cairn_interval between = hours_between(report);
-		cairn_json_number(&json, "hours_to_limit", left);
-		cairn_json_number(&json, "hours_to_limit_low", between.low);
-		cairn_json_number(&json, "hours_to_limit_high", between.high < 0 ? NAN : between.high);
+	if (judgement->hours_left >= 0) {
+		cairn_json_number(&json, "hours_to_limit", judgement->hours_left);
+		cairn_json_number(&json, "hours_to_limit_low", judgement->soonest);
+		cairn_json_number(&json, "hours_to_limit_high", judgement->latest);
 	}
+	struct report shown = report_of_verdict(report);
 	cairn_json_open(&json, "rows", '[');
-	for (size_t i = 0; i < leaks->count && i < rows; i++)
-		row_json(report, &json, &leaks->rows[i]);
+	for (size_t i = 0; i < shown.leaks->count && i < rows; i++)
+		row_json(&shown, &json, &shown.leaks->rows[i]);
 	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(report->out, '\n');
+	cairn_json_end(&json);
 }
 
 /* By the ending of the output's name: .json is JSON, pictures belong to other commands. */
@@ -419,46 +430,155 @@ static bool find_format(struct cairn_view_setup *setup, struct cairn_error *erro
 	return true;
 }
 
+/* All that a verdict takes. */
+struct work {
+	const struct options *options;
+	struct cairn_series series;
+	struct cairn_view view;
+	struct cairn_leaks leaks;
+	struct cairn_judged mapped;
+	struct cairn_judgement judgement;
+};
+
+static void free_work(struct work *work)
+{
+	cairn_judged_free(&work->mapped);
+	cairn_leaks_free(&work->leaks);
+	cairn_view_free(&work->view);
+	cairn_series_free(&work->series);
+	*work = (struct work){.options = work->options};
+}
+
+/* Judges the series, whose newest dump is DUMP. SOURCE is where it is from; NULL for several. */
+static bool judge(struct work *work, struct cairn_bytes dump, const char *source, struct cairn_error *error)
+{
+	const struct options *options = work->options;
+	const struct cairn_series *series = &work->series;
+	if ((series->profile.sample_count == 0 && !cairn_source_fail_empty(&series->profile, source, error)) ||
+	    !cairn_view_make(&work->view, &series->profile, &options->setup.view, error))
+		return false;
+	cairn_leaks_rank(&work->leaks, series, &work->view);
+	struct cairn_judge_context context = {
+		.limit = (double)options->limit,
+		.no_forecast = !options->limit && cairn_live_is_over(&series->profile),
+	};
+	cairn_judged_conclude(&work->judgement, &work->mapped, series, &work->leaks, &work->view, &context, dump);
+	return true;
+}
+
+static bool judge_files(struct work *work, int operand_count, char **operands, struct cairn_error *error)
+{
+	struct cairn_buffer dump = cairn_buffer(SIZE_MAX);
+	const struct options *options = work->options;
+	if (!cairn_source_series(&work->series, &options->setup.source, &options->setup.view, least_dumps, 1, operand_count, operands, error))
+		return false;
+	const char *newest = work->series.points[work->series.point_count - 1].path;
+	if (newest[0] && !cairn_files_text(newest, &dump, error))
+		dump.length = 0;
+	bool good = judge(work, cairn_buffer_bytes(&dump), operand_count == 1 ? operands[0] : NULL, error);
+	cairn_buffer_free(&dump);
+	return good;
+}
+
+static void rest(int64_t ns)
+{
+	struct timespec left = {.tv_sec = ns / CAIRN_SECOND_NS, .tv_nsec = ns % CAIRN_SECOND_NS};
+	while (ns > 0 && nanosleep(&left, &left) != 0)
+		;
+}
+
+/* Takes COUNT more dumps over SPAN_NS, and judges all of them. */
+static bool take(struct work *work, struct cairn_taken *taken, size_t count, int64_t span_ns, struct cairn_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		rest(span_ns / (int64_t)count);
+		if (!cairn_taken_more(taken, error))
+			return false;
+	}
+	free_work(work);
+	return cairn_taken_series(taken, &work->series, error) &&
+	       judge(work, cairn_buffer_bytes(&taken->newest), taken->name, error);
+}
+
+/* Takes the dumps of a process that a verdict needs: for as long as the user says, or else until another would not help. */
+static bool judge_process(struct work *work, const char *name, int64_t span_ns, struct cairn_error *error)
+{
+	struct cairn_taken taken;
+	const struct options *options = work->options;
+	char span[24];
+	bool good = cairn_taken_open(&taken, name, &options->setup.source, &options->setup.view, error) && take(work, &taken, 1, 0, error);
+	if (good && span_ns > 0)
+		good = take(work, &taken, taken_dumps - 1, span_ns, error);
+	for (int rounds = 0; good && span_ns < 0 && rounds < least_dumps; rounds++) {
+		double seconds = work->series.lives.seconds;
+		switch (cairn_taken_need(&taken, &work->judgement)) {
+		case CAIRN_TAKEN_SERIES:
+			if (taken.count > 1)
+				break;
+			cairn_note("%s does not say how old its objects are: taking dumps for %s (--for TIME)", name,
+				       cairn_text_span(usual_for_ns, span));
+			good = take(work, &taken, taken_dumps - 1, usual_for_ns, error);
+			break;
+		case CAIRN_TAKEN_SETTLED:
+			cairn_note("sampling began %.0f seconds ago: waiting until it is %d (--for 0s answers at once)", seconds,
+				       CAIRN_SETTLED_SECONDS);
+			good = take(work, &taken, 1, (int64_t)((CAIRN_SETTLED_SECONDS + 0.5 - seconds) * CAIRN_SECOND_NS), error);
+			break;
+		case CAIRN_TAKEN_COURSE:
+			good = take(work, &taken, least_dumps - 1, 2 * course_ns, error);
+			break;
+		case CAIRN_TAKEN_ENOUGH:
+			rounds = least_dumps;
+			break;
+		}
+	}
+	cairn_taken_free(&taken);
+	return good;
+}
+
+/* How long --for is; negative if it was not given. */
+static bool read_span(const struct options *options, int64_t *span_ns, struct cairn_error *error)
+{
+	*span_ns = -1;
+	return !options->span || cairn_text_duration(options->span, span_ns) ||
+	       cairn_fail_usage(error, "--for takes a time such as 30s or 2m, not '%.40s'", options->span);
+}
+
 static int run(const void *values, int operand_count, char **operands)
 {
 	struct options own = *(const struct options *)values;
-	const struct options *options = &own;
+	struct work work = {.options = &own};
 	struct cairn_error error;
-	struct cairn_series series = {0};
-	struct cairn_view view = {0};
 	struct cairn_symbolize_report unnamed = {0};
+	int64_t span_ns;
 	int code;
 	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age or label, nor of slack and the like. */
 	struct cairn_source_options *source = &own.setup.source;
 	bool part = cairn_view_split_labels(source, &own.setup.view.filter);
-	source->with_freed = !part && cairn_source_is_plain(source);
+	source->with_freed = !part && cairn_source_knows_ages(source);
 	source->unnamed = &unnamed;
 	own.setup.view.fold_wrappers = true; /* what grows is called by the function that wanted the memory, as on every page */
-	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
-	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, 1, operand_count, operands, &error) ||
-	    (series.profile.sample_count == 0 &&
-	     !cairn_source_fail_empty(&series.profile, operand_count == 1 ? operands[0] : NULL, &error)) ||
-	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
+	bool live = operand_count == 1 && cairn_target_is(operands[0]);
+	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) || !read_span(&own, &span_ns, &error) ||
+	    !cairn_source_check(source, &error) ||
+	    !(live ? judge_process(&work, operands[0], span_ns, &error) : judge_files(&work, operand_count, operands, &error))) {
 		code = cairn_say_failure(&error);
 	} else {
-		struct cairn_leaks leaks;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		cairn_leaks_rank(&leaks, &series, &view);
-		const struct cairn_series_point *last = &series.points[series.point_count - 1];
-		struct report report = {options, &series, &leaks, &view, last, limit_of(options, last), &out,
-					cairn_array_zero(series.point_count, sizeof *report.values)};
-		(options->setup.json ? write_json : write_text)(&report);
+		const struct cairn_series *series = &work.series;
+		struct report report = {.options = &own, .series = series, .leaks = &work.leaks, .view = &work.view,
+					.last = &series->points[series->point_count - 1], .judgement = &work.judgement, .out = &out,
+					.values = cairn_array_zero(series->point_count, sizeof *report.values)};
+		(own.setup.json ? write_json : write_text)(&report);
 		free(report.values);
-		struct cairn_symbolize_scope scope = {view.samples, view.sample_count, view.value};
+		struct cairn_symbolize_scope scope = {work.view.samples, work.view.sample_count, work.view.value};
 		struct cairn_bytes text = cairn_buffer_bytes(&out);
-		cairn_source_note_unnamed(&series.profile, &unnamed, &scope, &text);
-		code = cairn_say_output(options->setup.output, text);
+		cairn_source_note_unnamed(&series->profile, &unnamed, &scope, &text);
+		code = cairn_say_output(own.setup.output, text);
 		cairn_buffer_free(&out);
-		cairn_leaks_free(&leaks);
 	}
 	cairn_symbolize_report_free(&unnamed);
-	cairn_view_free(&view);
-	cairn_series_free(&series);
+	free_work(&work);
 	return code;
 }
 
@@ -467,8 +587,8 @@ const struct cairn_command cairn_command_leaks = {
 	.has_setup = true,
 	.summary = "find call paths that keep growing, with rate and confidence",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least three dumps, or one\n"
-		  "of Cairn's own engine, which knows the ages of objects.",
+	.detail = "SOURCE is a process, a folder of dumps of one service, or the dumps themselves. Needs at least three dumps, or\n"
+		  "one of Cairn's own engine, which knows the ages of objects. Of a process it takes the dumps that it needs.",
 	.groups = groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct options),

@@ -36,24 +36,21 @@ static void prepare(void *values)
 	options->setup.view.granularity = CAIRN_BY_LINE;
 }
 
-static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *values, struct cairn_report *report, struct cairn_error *error)
 {
 	const struct options *options = values;
-	struct cairn_shape shape = cairn_view_shape(&options->setup, 0, 0, 0);
 	struct cairn_list list;
 	struct cairn_pattern *pattern = cairn_pattern_compile(options->setup.pattern, error);
 	if (!pattern)
 		return false;
-	bool any = cairn_list_make(&list, view, pattern);
-	struct cairn_source_search search = {.folders = options->source_path};
+	bool any = cairn_list_make(&list, report->view, pattern);
+	struct cairn_source_search search = cairn_source_search(report->view->profile, options->source_path);
 	struct cairn_bytes output = cairn_bytes_of(options->setup.output ? options->setup.output : "");
 	struct cairn_find_options find = cairn_source_find(&options->setup.source);
 	if (cairn_bytes_end_with(output, ".html"))
-		cairn_list_html(&list, view, options->setup.pattern, &search, &find, out);
-	else if (json)
-		cairn_list_json(&list, view, &search, json);
+		cairn_list_html(&list, report->view, options->setup.pattern, &search, &find, report->out);
 	else
-		cairn_list_text(&list, view, &search, &shape, out);
+		cairn_list_write(&list, report, &search);
 	cairn_list_free(&list);
 	cairn_pattern_free(pattern);
 	return any || cairn_fail(error, "no function matches '%s'; 'cairn top' lists the names", options->setup.pattern);

@@ -45,6 +45,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_churn,
 	&cairn_command_diff,
 	&cairn_command_rss,
+	&cairn_command_why,
 	&cairn_command_dumps,
 	&cairn_command_doctor,
 
@@ -89,6 +90,10 @@ static const struct cairn_command *find_command(const char *name)
 	for (size_t i = 0; cairn_commands[i]; i++)
 		if (strcmp(cairn_commands[i]->name, name) == 0)
 			return cairn_commands[i];
+	static const struct cairn_command *const untyped[] = {&cairn_command_beside, &cairn_command_inside};
+	for (size_t i = 0; i < sizeof untyped / sizeof *untyped; i++)
+		if (strcmp(name, untyped[i]->name) == 0)
+			return untyped[i];
 	return NULL;
 }
 
@@ -205,6 +210,9 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
+	cairn_note_taker.note = cairn_say_note;
+	if (isatty(STDERR_FILENO))
+		cairn_note_taker.progress = cairn_say_progress;
 	int code = dispatch(argc, argv);
 	errno = EIO; /* of an earlier write the reason is forgotten */
 	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)

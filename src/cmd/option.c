@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "protocol/config.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -73,9 +74,13 @@ static struct match find_letter(const struct cairn_command *command, void *value
 
 static const struct cairn_option_refusal *find_refusal(const struct cairn_command *command, const struct cairn_option *option)
 {
-	for (const struct cairn_option_refusal *refusal = command->refusals; refusal && refusal->name; refusal++)
-		if (strcmp(refusal->name, option->name) == 0)
+	for (const struct cairn_option_refusal *refusal = command->refusals; refusal && (refusal->name || refusal->table); refusal++) {
+		if (refusal->name && strcmp(refusal->name, option->name) == 0)
 			return refusal;
+		for (const struct cairn_option *one = refusal->table; one && one->name; one++)
+			if (one == option)
+				return refusal;
+	}
 	return NULL;
 }
 
@@ -106,20 +111,28 @@ bool cairn_option_group_is_listed(const struct cairn_command *command, const str
 
 static bool unknown_option(const struct cairn_command *command, struct cairn_bytes typed, struct cairn_error *error)
 {
-	char name[64];
+	char name[64], upper[sizeof name];
 	size_t length = typed.length < sizeof name - 1 ? typed.length : sizeof name - 1;
 	memcpy(name, typed.data, length);
 	name[length] = '\0';
-	const struct cairn_option *option, *nearest = NULL;
+	for (size_t i = 0; i <= length; i++)
+		upper[i] = (char)toupper((unsigned char)name[i]);
+	const struct cairn_option *option, *nearest = NULL, *takes = NULL;
 	struct cairn_option_walk walk = {0};
 	unsigned best = 3;
 	while ((option = cairn_options_next(command, &walk))) {
 		unsigned distance = cairn_text_distance(name, option->name);
-		if (distance < best && cairn_option_is_listed(command, option)) {
+		if (!cairn_option_is_listed(command, option))
+			continue;
+		if (distance < best) {
 			best = distance;
 			nearest = option;
 		}
+		if (!takes && length > 1 && option->argument && strstr(option->help, upper)) /* --port, where --listen takes HOST:PORT */
+			takes = option;
 	}
+	if (!nearest && takes)
+		return cairn_fail_usage(error, "no option --%s; did you mean --%s %s?", name, takes->name, takes->argument);
 	if (nearest)
 		return cairn_fail_usage(error, "no option --%s; did you mean --%s?", name, nearest->name);
 	return cairn_fail_usage(error, "no option --%s; 'cairn %s --help' lists them", name, command->name);
@@ -190,6 +203,18 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 	return false;
 }
 
+static bool ambiguous_option(const struct cairn_command *command, struct cairn_bytes typed, struct cairn_error *error)
+{
+	const struct cairn_option *option;
+	struct cairn_option_walk walk = {0};
+	char names[400] = "";
+	size_t used = 0;
+	while ((option = cairn_options_next(command, &walk)))
+		if (compare_name(option->name, typed) == 1 && cairn_option_is_listed(command, option) && used < sizeof names)
+			used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", used ? ", " : "", option->name);
+	return cairn_fail_usage(error, "--%.*s is ambiguous (%s); write the option in full", (int)typed.length, typed.data, names);
+}
+
 struct parser {
 	const struct cairn_command *command;
 	void *values;
@@ -215,7 +240,7 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 	if (!match.option)
 		return unknown_option(parser->command, typed, error);
 	if (match.hits > 1)
-		return cairn_fail_usage(error, "--%.*s is ambiguous; write the option in full", (int)typed.length, typed.data);
+		return ambiguous_option(parser->command, typed, error);
 	if (refuse(parser->command, match.option, error))
 		return false;
 	if (!match.option->argument)

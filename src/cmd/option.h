@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "live/option_list.h"
 
 enum cairn_option_kind {
 	CAIRN_OPTION_FLAG,   /* bool, set to true */
@@ -19,13 +20,6 @@ enum cairn_option_kind {
 	CAIRN_OPTION_PERIOD, /* the same, of those that an agent samples with; 0 is none given */
 	CAIRN_OPTION_NUMBER, /* double, not negative */
 	CAIRN_OPTION_POSITIVE, /* double, more than 0; 0 is none given */
-};
-
-enum { CAIRN_OPTION_LIST_MAX = 64 };
-
-struct cairn_option_list {
-	const char *items[CAIRN_OPTION_LIST_MAX];
-	size_t count;
 };
 
 struct cairn_option {
@@ -48,10 +42,11 @@ struct cairn_option_group {
 	size_t offset; /* of the group's struct within the command's */
 };
 
-/* An option of a shared group that a command does not take: it is not listed, and using it is an error. */
+/* An option of a shared group that a command does not take, or all of a table: it is not listed, and using it is an error. */
 struct cairn_option_refusal {
 	const char *name;
 	const char *why; /* the error; NULL if the option would have no effect */
+	const struct cairn_option *table; /* instead of a name */
 };
 
 struct cairn_view_command;
@@ -62,7 +57,7 @@ struct cairn_command {
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
-	const struct cairn_option_refusal *refusals; /* ends with one whose name is NULL; may be NULL */
+	const struct cairn_option_refusal *refusals; /* ends with one without name and table; may be NULL */
 	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), but it does more than show one view of a
 			 * profile */
 	bool runs_another; /* options end at the first operand; the rest belongs to the program it names */

@@ -1,17 +1,20 @@
 /* ps.c - `cairn ps`: every process on this machine that has an agent.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
-#include "base/json.h"
 #include "base/peek.h"
+#include "base/table.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/target.h"
+#include "live/core/companion.h"
+#include "live/ledger_snapshot.h"
+#include "live/target.h"
 #include "process/proc.h"
 #include "process/proc_list.h"
 #include "process/tree.h"
 #include "protocol/listen.h"
+#include "protocol/profiler_state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,14 +22,14 @@ struct options {
 	bool json, tree;
 };
 
-static const struct cairn_option table[] = {
+static const struct cairn_option own_table[] = {
 	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0, "tree", NULL, "show the process tree, with the memory of each subtree", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
 	{0},
 };
 
-static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
+static const struct cairn_option_group groups[] = {{NULL, own_table, 0}, {0}};
 
 struct row {
 	int pid;
@@ -63,6 +66,35 @@ static void read_command(int pid, char *out, size_t size)
 	out[length] = 0;
 }
 
+static struct row *add_row(struct rows *rows, int pid, const char *state)
+{
+	cairn_array_room(rows->items, rows->count, rows->capacity);
+	struct row *row = &rows->items[rows->count++];
+	*row = (struct row){.pid = pid, .period = "0", .resident = resident_bytes(pid)};
+	snprintf(row->state, sizeof row->state, "%s", state);
+	read_command(pid, row->command, sizeof row->command);
+	return row;
+}
+
+/* A process that has loaded the agent, which has not started, and has no ledger; not if it is the agent of another one. */
+static void add_silent(struct rows *rows, int pid)
+{
+	static const char companion[] = CAIRN_COMPANION_NAME " ";
+	if (strncmp(add_row(rows, pid, "not sampled")->command, companion, sizeof companion - 1) == 0)
+		rows->count--;
+}
+
+/* One that has a ledger. */
+static void add_asleep(struct rows *rows, int pid)
+{
+	struct cairn_ledger_header header;
+	if (!cairn_ledger_header_of(pid, &header))
+		return;
+	struct row *row = add_row(rows, pid, cairn_profiler_state_name(header.active ? CAIRN_PROFILER_ACTIVE : CAIRN_PROFILER_INACTIVE));
+	snprintf(row->period, sizeof row->period, "%llu", (unsigned long long)header.period);
+	snprintf(row->samples, sizeof row->samples, "%llu", (unsigned long long)header.taken);
+}
+
 static void add_process(struct rows *rows, int pid)
 {
 	char name[16];
@@ -70,8 +102,14 @@ static void add_process(struct rows *rows, int pid)
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
 	snprintf(name, sizeof name, "%d", pid);
-	if (!cairn_target_find(&target, name, NULL, &error)) {
+	if (!cairn_target_find_ledger(&target, name, NULL, &error)) {
 		rows->forbidden += target.forbidden;
+		if (target.loaded && !cairn_target_has_loaded(cairn_tree_parent(pid)))
+			add_silent(rows, pid);
+		return;
+	}
+	if (target.asleep) {
+		add_asleep(rows, pid);
 		return;
 	}
 	if (!cairn_target_ask(&target, "GET", "/cairn/status", &body, &error)) {
@@ -79,9 +117,7 @@ static void add_process(struct rows *rows, int pid)
 		cairn_buffer_free(&body);
 		return;
 	}
-	cairn_array_room(rows->items, rows->count, rows->capacity);
-	struct row *row = &rows->items[rows->count++];
-	*row = (struct row){.pid = target.pid, .resident = resident_bytes(target.pid)};
+	struct row *row = add_row(rows, target.pid, "");
 	struct cairn_bytes text = cairn_buffer_bytes(&body);
 	cairn_target_field(text, "state", row->state, sizeof row->state);
 	cairn_target_field(text, "period", row->period, sizeof row->period);
@@ -105,7 +141,7 @@ static struct row *find_row(const struct rows *rows, int pid)
 }
 
 /* Adds descendants of the listed processes that have loaded the agent but have not been sampled since the fork. */
-static void add_silent(struct rows *rows)
+static void add_idle(struct rows *rows)
 {
 	enum { most = 4096 };
 	static int pids[most];
@@ -116,11 +152,7 @@ static void add_silent(struct rows *rows)
 		for (size_t k = 0; k < count; k++) {
 			if (find_row(rows, pids[k]) || !cairn_target_has_loaded(pids[k]))
 				continue;
-			cairn_array_room(rows->items, rows->count, rows->capacity);
-			rows->items[rows->count] =
-				(struct row){.pid = pids[k], .state = "not sampled", .period = "0", .resident = resident_bytes(pids[k])};
-			read_command(pids[k], rows->items[rows->count].command, sizeof rows->items->command);
-			rows->count++;
+			add_silent(rows, pids[k]);
 		}
 	}
 	cairn_buffer_free(&known);
@@ -147,7 +179,7 @@ static size_t order_tree(const struct rows *rows, struct row *row, unsigned dept
 /* Puts the rows in the order of their trees, each with its depth and sum. */
 static void make_trees(struct rows *rows)
 {
-	add_silent(rows);
+	add_idle(rows);
 	if (rows->count == 0)
 		return;
 	qsort(rows->items, rows->count, sizeof *rows->items, by_pid);
@@ -168,58 +200,31 @@ static void make_trees(struct rows *rows)
 	*rows = (struct rows){order, count, count, rows->forbidden};
 }
 
-static void write_table(const struct rows *rows, bool trees, struct cairn_buffer *out)
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
-	cairn_buffer_format(out, "%8s  %-12s %10s ", "PID", "STATE", "RESIDENT");
-	if (trees)
-		cairn_buffer_format(out, "%10s ", "TREE");
-	cairn_buffer_format(out, "%10s %8s  %s\n", "PERIOD", "SAMPLES", "COMMAND");
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct row *row = &rows->items[i];
-		char resident[24], period[24];
-		cairn_text_human((double)row->resident, resident);
-		cairn_text_human(strtod(row->period, NULL), period);
-		cairn_buffer_format(&line, "%8d  %-12s %10s ", row->pid, row->state, resident);
-		if (trees)
-			cairn_buffer_format(&line, "%10s ", row->below > 0 ? cairn_text_human((double)row->sum, resident) : "");
-		cairn_buffer_format(&line, "%10s %8s  %*s", row->period[0] == '0' ? "-" : period, row->samples[0] ? row->samples : "-",
-				    2 * (int)row->depth, "");
-		cairn_buffer_text(&line, row->command);
-		if (row->listen[0])
-			cairn_buffer_format(&line, "  [%s]", row->listen);
-		cairn_utf8_show(out, cairn_buffer_bytes(&line));
-		cairn_buffer_byte(out, '\n');
-		line.length = 0;
-	}
-	cairn_buffer_free(&line);
-}
-
-static void write_json(const struct rows *rows, bool trees, struct cairn_buffer *out)
-{
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '[');
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct row *row = &rows->items[i];
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_integer(&json, "pid", row->pid);
-		cairn_json_text(&json, "state", cairn_bytes_of(row->state));
-		cairn_json_integer(&json, "resident_bytes", (int64_t)row->resident);
-		if (trees && row->parent > 0)
-			cairn_json_integer(&json, "parent", row->parent);
-		if (trees)
-			cairn_json_integer(&json, "tree_resident_bytes", (int64_t)row->sum);
-		cairn_json_number(&json, "period", strtod(row->period, NULL));
-		if (row->samples[0])
-			cairn_json_number(&json, "samples", strtod(row->samples, NULL));
-		else
-			cairn_json_null(&json, "samples"); /* jemalloc takes them without our hook and counts none */
-		cairn_json_text(&json, "listen", cairn_bytes_of(row->listen));
-		cairn_json_text(&json, "command", cairn_bytes_of(row->command));
-		cairn_json_close(&json, '}');
-	}
-	cairn_json_close(&json, ']');
-	cairn_buffer_byte(out, '\n');
+	const struct row *row = item;
+	const bool *trees = context;
+	char period[24], tree[24] = "";
+	double samples = row->samples[0] ? strtod(row->samples, NULL) : NAN; /* jemalloc takes them without our hook and counts none */
+	cairn_table_count(table, "pid", "PID", 8, row->pid);
+	cairn_table_string(table, "state", "STATE", -12, row->state);
+	cairn_table_bytes(table, "resident_bytes", "RESIDENT", 10, (double)row->resident);
+	cairn_table_count(table, *trees && row->parent > 0 ? "parent" : NULL, NULL, 0, row->parent);
+	if (*trees)
+		cairn_table_number(table, "tree_resident_bytes", "TREE", 10, (double)row->sum,
+				   row->below > 0 ? cairn_text_human((double)row->sum, tree) : "");
+	cairn_table_number(table, "period", "PERIOD", 10, strtod(row->period, NULL),
+			   row->period[0] == '0' ? "-" : cairn_text_human(strtod(row->period, NULL), period));
+	cairn_table_number(table, "samples", "SAMPLES", 8, samples, row->samples);
+	cairn_table_string(table, "listen", NULL, 0, row->listen);
+	cairn_table_string(table, "command", NULL, 0, row->command);
+	if (table->json)
+		return;
+	struct cairn_buffer command = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&command, "%*s%s%s%s%s", 2 * (int)row->depth, "", row->command, row->listen[0] ? "  [" : "", row->listen,
+			    row->listen[0] ? "]" : "");
+	cairn_table_text(table, NULL, "COMMAND", 0, cairn_buffer_bytes(&command));
+	cairn_buffer_free(&command);
 }
 
 static int run(const void *values, int count, char **operands)
@@ -239,10 +244,13 @@ static int run(const void *values, int count, char **operands)
 	if (options->tree)
 		make_trees(&rows);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	struct cairn_json json = options->json ? cairn_json_answer(&out) : (struct cairn_json){0};
+	struct cairn_table all = cairn_table(&out, options->json ? &json : NULL, false);
+	bool trees = options->tree;
+	if (options->json || rows.count > 0)
+		cairn_table_rows(&all, "processes", columns, &trees, rows.items, rows.count, sizeof *rows.items);
 	if (options->json)
-		write_json(&rows, options->tree, &out);
-	else if (rows.count > 0)
-		write_table(&rows, options->tree, &out);
+		cairn_json_end(&json);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	if (rows.forbidden > 0)
 		cairn_note("%zu process%s with an agent answer%s only to another user and root; 'sudo cairn ps' shows %s", rows.forbidden,

@@ -1,8 +1,9 @@
 /* raw.c - `cairn raw`: everything in a profile, as plain text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
-#include "cmd/source.h"
+#include "cmd/shared_options.h"
 #include "cmd/suffix.h"
+#include "live/source.h"
 #include "report/raw.h"
 
 struct options {
@@ -20,6 +21,7 @@ static const struct cairn_option table[] = {
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{"sums and differences", cairn_combine_option_table, offsetof(struct options, source)},
+	{"instead of live memory", cairn_shown_option_table, offsetof(struct options, source)},
 	{"sources", cairn_source_option_table, offsetof(struct options, source)},
 	{0},
 };

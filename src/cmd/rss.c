@@ -3,9 +3,11 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/rss/account.h"
+#include "cmd/rss/charge.h"
+#include "cmd/shared_options.h"
 #include "cmd/suffix.h"
-#include "cmd/target.h"
+#include "live/rss/account.h"
+#include "live/target.h"
 #include "series/bill_svg.h"
 
 #include <math.h>
@@ -15,18 +17,21 @@
 struct options {
 	struct cairn_target_options target;
 	const char *output;
+	const char *group;
 	bool json;
 };
 
-static const struct cairn_option table[] = {
+static const struct cairn_option own_table[] = {
 	{'o', "output", "FILE", "write to FILE: a picture if it ends in .svg or .html, JSON if in .json, else text", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, output), 0},
 	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "group", "PID|PATH", "break down what a control group is charged: that of a process, or that of a folder", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, group), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
-	{NULL, table, 0},
+	{NULL, own_table, 0},
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
@@ -46,8 +51,7 @@ static void write_beside(const struct cairn_bill *bill, bool is_guess, struct ca
 		const char *text;
 	} beside[] = {
 		{bill->retained, "address space that the allocator keeps (retained)"},
-		{bill->untouched, is_guess ? "handed out or kept by the allocator, but never touched; whether by live objects is estimated"
-					   : "handed out or kept by the allocator, but never touched"},
+		{bill->untouched, is_guess ? "reserved by the allocator, but never written (estimated)" : "reserved by the allocator, but never written"},
 		{bill->swap, "swapped out"},
 		{bill->hugetlb, "in pages of hugetlbfs, which the kernel does not count as resident"},
 	};
@@ -62,15 +66,7 @@ static void write_beside(const struct cairn_bill *bill, bool is_guess, struct ca
 	}
 }
 
-/* The line shows the resident part of the live objects; the profile contains all of them, touched or not. */
-static void write_estimate(const struct cairn_bill_facts *facts, struct cairn_buffer *out)
-{
-	char size[24], error[24];
-	cairn_buffer_format(out, "  (the resident part of %s ± %s, the profile's estimate of all)",
-			    cairn_text_human(facts->profile_bytes, size), cairn_text_human(1.96 * facts->profile_error, error));
-}
-
-/* Who mapped memory past the allocator: a line for each of the largest call paths, with as many names as fit. */
+/* The call paths that mapped memory directly: a line for each of the largest call paths, with as many names as fit. */
 static void write_mapped(const struct cairn_account *account, struct cairn_buffer *out)
 {
 	enum { rows = 5, names = 4 };
@@ -99,15 +95,8 @@ static void write_text(const struct cairn_account *account, struct cairn_buffer 
 	if (account->limit)
 		cairn_buffer_format(out, ", of a %s limit", cairn_text_human((double)account->limit, size));
 	cairn_buffer_text(out, "\n\n");
-	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
-		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
-			continue;
-		cairn_buffer_format(out, "%12s  %5.1f%%  %s", cairn_text_human((double)bill->lines[i], size),
-				    100 * (double)bill->lines[i] / fmax(1, (double)bill->total), cairn_bill_name((enum cairn_bill_line)i));
-		if (i == CAIRN_BILL_LIVE && account->facts.has_profile && !cairn_account_has_gaps(&account->facts))
-			write_estimate(&account->facts, out);
-		cairn_buffer_byte(out, '\n');
-	}
+	struct cairn_table table = cairn_table(out, NULL, false);
+	cairn_account_lines(account, &table);
 	write_mapped(account, out);
 	write_beside(bill, cairn_account_is_guess(account), out);
 	for (size_t i = 0; i < account->note_count; i++) {
@@ -130,6 +119,23 @@ static void write_picture(const struct cairn_account *account, bool page, struct
 	(page ? cairn_bill_html : cairn_bill_svg)(bill, &(struct cairn_bill_picture){title, head, note}, out);
 }
 
+static int run_group(const struct options *options, bool json)
+{
+	struct cairn_charge charge;
+	struct cairn_error error;
+	int pid = cairn_target_pid(options->group), code;
+	if (!(pid ? cairn_charge_of_process(&charge, pid, &error) : cairn_charge_of_folder(&charge, options->group, &error))) {
+		code = cairn_say_failure(&error);
+	} else {
+		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+		(json ? cairn_charge_json : cairn_charge_text)(&charge, &out);
+		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
+		cairn_buffer_free(&out);
+	}
+	cairn_charge_free(&charge);
+	return code;
+}
+
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
@@ -137,6 +143,11 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_bytes ending = cairn_bytes_of(options->output ? options->output : "");
 	bool svg = cairn_bytes_end_with(ending, ".svg"), page = cairn_bytes_end_with(ending, ".html");
 	bool json = options->json || cairn_bytes_end_with(ending, ".json");
+	if (options->group && (count || svg || page))
+		return cairn_say_usage(count ? "--group takes the place of the process or dump"
+					     : "the bill of a control group is text or JSON");
+	if (options->group)
+		return run_group(options, json);
 	if (count != 1)
 		return cairn_say_usage("'cairn rss' takes one process or one dump");
 	if (!cairn_suffix_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))

@@ -8,11 +8,11 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "cmd/command.h"
-#include "cmd/malloc_conf.h"
-#include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 #include "cmd/suffix.h"
 #include "dump/engine_kind.h"
+#include "live/malloc_conf.h"
+#include "live/program.h"
 #include "protocol/config.h"
 #include "protocol/listen.h"
 
@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { path_size = CAIRN_PROGRAM_PATH };
@@ -264,62 +265,84 @@ static bool check_token(struct cairn_error *error)
 	return true;
 }
 
-/* Says why a program cannot be profiled. */
-static bool can_be_profiled(const char *path, const struct cairn_program *program)
+/* Whether the kernel gives the program rights when it is started, but not if it is traced then. */
+static bool gets_rights(const char *path)
 {
-	if (program->is_static)
-		cairn_note(
-			"%s is a static program, so it runs without profiling: nothing can be preloaded into it%s; link it dynamically%s",
-			path,
-			program->jemalloc == CAIRN_JEMALLOC_INSIDE ? ", and its jemalloc would abort in its unwinder with prof:true" : "",
-			program->jemalloc == CAIRN_JEMALLOC_INSIDE ? " (Rust: -C target-feature=-crt-static)" : "");
-	else if (program->is_musl)
-		cairn_note("%s is linked with musl, so it runs without profiling: the agent is made for glibc", path);
-	return !program->is_static && !program->is_musl;
+	struct stat status;
+	char value[64];
+	return (stat(path, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID))) ||
+	       getxattr(path, "security.capability", value, sizeof value) > 0;
+}
+
+/* How a program is profiled into which nothing can be preloaded. Says why it cannot be. */
+static bool can_be_profiled(const struct options *options, const char *path, const struct cairn_program *program)
+{
+	if (!program->is_static && !program->is_musl)
+		return true;
+	const char *kind = program->is_static ? "a static program" : "linked with musl";
+	if (options->kind == CAIRN_ENGINE_JEMALLOC)
+		cairn_note("%s is %s, so it runs without profiling: only Cairn's own engine profiles it, without --engine jemalloc", path, kind);
+	else if (gets_rights(path))
+		cairn_note("%s is %s that runs with another user's rights, so it runs without profiling", path, kind);
+	else
+		return true;
+	return false;
 }
 
 /* Says why the memory of the program itself will be in no profile, and what helps. Returns the reason; NULL if it will be. */
 static const char *say_unseen(const char *path, const struct cairn_program *program)
 {
-	const char *reason = program->is_hidden   ? "its jemalloc has no symbols, by which the agent could find it"
-			     : program->is_unable ? "its jemalloc was built without profiling"
-						  : NULL;
-	if (reason)
-		cairn_note("the memory of %s will not be profiled: %s; %s", path, reason,
-			   program->is_hidden
-				   ? "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with its mallctl"
-				   : "build it with ./configure --enable-prof (Rust: with the feature 'profiling' of tikv-jemallocator)");
+	static const char reason[] = "its jemalloc has no symbols, by which it could be found";
+	if (!program->is_hidden)
+		return NULL;
+	cairn_note("the memory of %s will not be profiled: %s; keep the symbol table (strip --strip-debug instead of strip), or call cairn_start "
+		   "with its mallctl", path, reason);
 	return reason;
 }
 
-/* Sets the variables of both engines. A jemalloc inside the program has no relocations to change, so its own profiler is needed; Rust's is
- * always inside. */
-static void set_up(struct options *options, const char *prefix, const struct cairn_program *program)
+/* Sets the agent's own settings, which win over CAIRN_CONF. */
+static void set_agent_options(const struct options *options)
+{
+	if (options->listen)
+		set_too("listen", options->listen);
+	if (options->token)
+		set_too("token", options->token);
+	if (options->budget)
+		set_too("budget", options->budget);
+}
+
+/* Sets the variables of both engines. jemalloc's profiler is used only where the program has it: any other jemalloc would complain of the
+ * setting on the service's standard error. */
+static void set_up(struct options *options, const char *prefix, const struct cairn_program *program, bool beside)
 {
 	struct cairn_arena arena = {0};
 	struct cairn_malloc_conf conf = {.arena = &arena};
 	bool on_jemalloc = options->kind == CAIRN_ENGINE_JEMALLOC;
+	bool has_profiler = !beside && program->jemalloc == CAIRN_JEMALLOC_INSIDE && !program->is_unable && program->variable[0];
 	read_malloc_conf(&conf);
 	follow_malloc_conf(options, &conf);
 	set_agent_conf(options, prefix, &conf);
-	bool may = on_jemalloc || options->kind == CAIRN_ENGINE_AUTO;
-	if (on_jemalloc || (may && program->jemalloc == CAIRN_JEMALLOC_INSIDE))
+	if (on_jemalloc) {
 		set_malloc_conf(options, prefix, "MALLOC_CONF");
-	if (may)
 		set_malloc_conf(options, prefix, "_RJEM_MALLOC_CONF");
+	} else if (options->kind == CAIRN_ENGINE_AUTO && has_profiler) {
+		set_malloc_conf(options, prefix, program->variable);
+	}
 	cairn_arena_free(&arena);
 }
 
 /* Starts COMMAND with the environment set up, and returns its exit code as a shell would. */
 static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool takes_profiles,
-		       const char *unseen)
+		       bool beside, const char *unseen)
 {
 	struct cairn_error error;
 	struct cairn_supervision *run = calloc(1, sizeof *run);
 	if (!run)
 		cairn_out_of_memory(sizeof *run);
 	run->command = command; /* execvp looks in PATH again and finds the same; the name stays as it was typed */
+	run->complain = cairn_say_error;
 	run->takes_profiles = takes_profiles;
+	run->beside = beside ? getenv("CAIRN_CONF") : NULL;
 	if (!cairn_supervise(run, &error)) {
 		free(run);
 		return cairn_say_error(error.text);
@@ -359,29 +382,25 @@ static int run(const void *values, int count, char **operands)
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
 		bool there = strchr(operands[0], '/') && access(operands[0], F_OK) == 0;
-		cairn_fail(&error, there ? "%s: no program, or not one you may run" : "%s: no such program", operands[0]);
+		cairn_fail(&error, there ? "%s is not executable" : "%s: no such program", operands[0]);
 		cairn_say_error(error.text);
 		return there ? CAIRN_EXIT_NOT_STARTED : CAIRN_EXIT_NOT_FOUND;
 	}
 	if (!choose_prefix(&options, name, prefix, &error) || !choose_output(&options, prefix, profile_prefix, &error))
 		return cairn_say_failure(&error);
 	struct cairn_program program = cairn_program_study(path);
-	bool profiled = can_be_profiled(path, &program);
+	bool profiled = can_be_profiled(&options, path, &program), beside = profiled && (program.is_static || program.is_musl);
 	if (profiled) {
-		set_up(&options, prefix, &program);
-		set_preload(path, &program, options.kind == CAIRN_ENGINE_JEMALLOC);
-		if (options.listen)
-			set_too("listen", options.listen);
-		if (options.token)
-			set_too("token", options.token);
-		if (options.budget)
-			set_too("budget", options.budget);
+		set_up(&options, prefix, &program, beside);
+		if (!beside)
+			set_preload(path, &program, options.kind == CAIRN_ENGINE_JEMALLOC);
+		set_agent_options(&options);
 		if (!check_token(&error))
 			return cairn_say_failure(&error);
 		check_listening();
 	}
-	const char *unseen = profiled && !program.is_script ? say_unseen(path, &program) : NULL;
-	int code = run_command(&options, operands, name, profile_prefix, profiled, unseen);
+	const char *unseen = profiled && !beside && !program.is_script ? say_unseen(path, &program) : NULL;
+	int code = run_command(&options, operands, name, profile_prefix, profiled, beside, unseen);
 	/* MALLOC_CONF reaches every program that a script starts, and these cannot be known in advance. */
 	if (program.is_script && code == 128 + SIGABRT && options.kind == CAIRN_ENGINE_JEMALLOC)
 		cairn_note("a program that %s started has aborted: a static program with jemalloc in it does so with prof:true, which "

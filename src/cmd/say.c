@@ -1,6 +1,7 @@
 /* say.c - everything that commands print: errors and notes on standard error, results on standard output or to a file.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 
@@ -57,17 +58,18 @@ void cairn_say_note(const char *text)
 		say("note: ", text);
 }
 
-void cairn_note(const char *format, ...)
+void cairn_say_progress(void *context, size_t done, size_t total, const char *what)
 {
-	char *text;
-	va_list arguments;
-	va_start(arguments, format);
-	int length = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	if (length < 0)
-		cairn_out_of_memory(0);
-	cairn_say_note(text);
-	free(text);
+	(void)context;
+	if (cairn_option_quiet)
+		return;
+	struct cairn_buffer shown = cairn_buffer(60);
+	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would push the file's name out of the line */
+	if (done == total)
+		fprintf(stderr, "\r\033[K");
+	else
+		fprintf(stderr, "\r\033[Knaming addresses: %zu of %zu, %.*s", done, total, (int)shown.length, shown.data);
+	cairn_buffer_free(&shown);
 }
 
 void cairn_print(FILE *file, const char *format, ...)

@@ -22,7 +22,7 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{0, "to", "URL", "the address of the collector, such as http://collector:4920", CAIRN_OPTION_TEXT, offsetof(struct options, to), 0},
-	{0, "token", "TOKEN", "the token that the collector asks for (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
+	{0, "token", "TOKEN", "the token that the collector asks for (default: $CAIRN_COLLECTOR_TOKEN)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, token), 0},
 	{0},
 };
@@ -50,11 +50,10 @@ static bool is_in_allocator(const struct cairn_profile *profile, uint32_t id)
 static uint32_t count_allocator(const struct cairn_allocator *allocator, uint32_t id)
 {
 	const struct cairn_location *location = &allocator->profile->locations[id];
-	uint32_t count = 0;
+	struct cairn_allocator_walk walk = {0};
 	for (uint32_t i = 0; i < location->frame_count; i++)
-		if (cairn_allocator_cuts(cairn_allocator_frame(allocator, id, location->first_frame + i), i - count))
-			count = i + 1;
-	return count;
+		cairn_allocator_step(&walk, cairn_allocator_frame(allocator, id, location->first_frame + i));
+	return location->frame_count - (uint32_t)walk.kept;
 }
 
 static const char *name_of(const struct cairn_profile *profile, uint32_t frame)
@@ -114,7 +113,7 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	if (count > 0 && strcmp(operands[0], "push") == 0)
-		return cairn_symbols_push(options->to, options->token ? options->token : getenv("CAIRN_TOKEN"), count - 1, operands + 1);
+		return cairn_symbols_push(options->to, options->token, count - 1, operands + 1);
 	return name_addresses(count, operands);
 }
 

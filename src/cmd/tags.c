@@ -4,10 +4,8 @@
 #include "cmd/view.h"
 #include "report/tags.h"
 
-enum { default_rows = 30 };
-
 static const struct cairn_option_refusal refusals[] = {
-	{"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS,
+	{"cum", NULL}, {"nodefraction", NULL}, {"edgefraction", NULL},
 	{0},
 };
 
@@ -17,11 +15,10 @@ static void prepare(void *options)
 	setup->source.split_threads = setup->source.split_ages = true;
 }
 
-static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show(const void *options, struct cairn_report *report, struct cairn_error *error)
 {
-	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
-	bool any = json ? cairn_tags_json(view, &shape, json) : cairn_tags_text(view, &shape, out);
-	return any || cairn_fail(error, "the profile has no labels: it records neither threads, ages nor sizes");
+	(void)options;
+	return cairn_tags_write(report) || cairn_fail(error, "the profile has no labels: it records neither threads, ages nor sizes");
 }
 
 const struct cairn_command cairn_command_tags = {
@@ -33,5 +30,5 @@ const struct cairn_command cairn_command_tags = {
 	.groups = cairn_report_groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){.prepare = prepare, .folds = true, .rows = 30, .show = show},
 };

@@ -3,9 +3,9 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/series.h"
 #include "cmd/timeline/history.h"
 #include "cmd/view.h"
+#include "live/source_series.h"
 #include "page/series.h"
 #include "report/head.h"
 #include "series/timeline.h"
@@ -128,6 +128,8 @@ static void points_json(const struct cairn_timeline *timeline, double limit, str
 		cairn_json_integer(json, "run", point->process);
 		cairn_json_integer(json, "pid", (int64_t)point->origin.process_id);
 		known_json(json, "resident", point->resident);
+		known_json(json, "free", point->free);
+		known_json(json, "returnable", point->returnable);
 		known_json(json, "limit", cairn_timeline_limit(timeline, i, limit));
 		cairn_json_close(json, '}');
 	}
@@ -157,10 +159,9 @@ static void layer_json(const struct cairn_timeline *timeline, const struct cairn
 
 static void write_json(const struct cairn_timeline *timeline, double limit, struct cairn_buffer *out)
 {
-	struct cairn_json json = cairn_json(out);
+	struct cairn_json json = cairn_json_answer(out);
 	const struct cairn_profile *profile = timeline->view->profile;
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
+	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->facts.process));
 	cairn_json_text(&json, "type", cairn_bytes_of(cairn_head_type(timeline->view)));
 	cairn_json_text(&json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[timeline->view->value].unit));
 	points_json(timeline, limit, &json);
@@ -171,8 +172,7 @@ static void write_json(const struct cairn_timeline *timeline, double limit, stru
 	for (size_t layer = timeline->layer_count; layer-- > 0;)
 		layer_json(timeline, &timeline->layers[layer], &json);
 	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_json_end(&json);
 }
 
 /* At most this many layers; JSON has no more than a picture by default, because the rest is in it as a sum. */

@@ -6,17 +6,6 @@
 
 static const struct cairn_option_refusal refusals[] = {{"cum", NULL}, {"edgefraction", NULL}, CAIRN_UNFOLDED_REFUSALS, {0}};
 
-static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
-{
-	(void)error;
-	struct cairn_shape shape = cairn_view_shape(options, 0, 0, 0);
-	if (json)
-		cairn_traces_json(view, &shape, json);
-	else
-		cairn_traces_text(view, &shape, out);
-	return true;
-}
-
 const struct cairn_command cairn_command_traces = {
 	.name = "traces",
 	.summary = "print every stack with its value and labels",
@@ -25,5 +14,5 @@ const struct cairn_command cairn_command_traces = {
 	.groups = cairn_report_groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.show = show},
+	.view = &(const struct cairn_view_command){.write = cairn_traces_write},
 };

@@ -7,7 +7,6 @@
 #include "cmd/suffix.h"
 #include "report/head.h"
 #include "report/label.h"
-#include "symbol/wrapper.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -32,11 +31,12 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "full-names", NULL, "show names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
 	{0, "fold-wrappers", NULL,
-	 "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in pages, leaks and timeline)",
+	 "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in tables and pages)",
 	 CAIRN_OPTION_FLAG, AT(view.fold_wrappers), 0},
-	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")", CAIRN_OPTION_TEXT,
+	{0, "wrappers", "PATTERNS", "fold functions with these names, not *malloc*, *_alloc*, *strdup* and the like", CAIRN_OPTION_TEXT,
 	 AT(view.wrappers), 0},
-	{0, "keep-wrappers", NULL, "do not fold wrappers where that is the default", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
+	{0, "no-fold", NULL, "show wrappers as functions of their own", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
+	{0, "keep-wrappers", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
 	{0, "drop-negative", NULL, "with --base: leave out stacks that shrank", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "print percentages of the filtered total, not of the whole profile", CAIRN_OPTION_FLAG,
 	 AT(view.relative_percentages), 0},
@@ -118,18 +118,6 @@ struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64
 	return shape;
 }
 
-static bool write_json(const struct cairn_command *command, const void *options, struct cairn_view *view, struct cairn_buffer *out,
-		       struct cairn_error *error)
-{
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
-	cairn_head_json(view, &json);
-	bool good = command->view->show(options, view, out, &json, error);
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
-	return good;
-}
-
 /* Tables may show only some rows; other formats contain everything. */
 static void note_unnamed(const struct cairn_command *command, const struct cairn_view_setup *setup, const struct cairn_view *view,
 			 const struct cairn_buffer *out)
@@ -147,13 +135,24 @@ bool cairn_view_show(const struct cairn_command *command, void *options, const s
 	struct cairn_view view = {0};
 	if (command->view->prepare)
 		command->view->prepare(options);
+	setup->view.fold_wrappers |= command->view->folds;
+	struct cairn_shape shape = cairn_view_shape(setup, command->view->rows, command->view->node_fraction, command->view->edge_fraction);
+	struct cairn_json json;
 	bool good = cairn_view_make(&view, profile, &setup->view, error);
-	if (good && setup->json) {
-		good = write_json(command, options, &view, out, error);
-	} else if (good) {
-		if (!command->view->bare && !(setup->output && cairn_bytes_end_with(cairn_bytes_of(setup->output), ".html")))
-			cairn_head_text(&view, &setup->shape, out);
-		good = command->view->show(options, &view, out, NULL, error);
+	if (good) {
+		struct cairn_report report = cairn_report(&view, &shape, out, setup->json ? &json : NULL);
+		if (setup->json) {
+			json = cairn_json_answer(out);
+			cairn_head_json(&view, &json);
+		} else if (!command->view->bare && !(setup->output && cairn_bytes_end_with(cairn_bytes_of(setup->output), ".html"))) {
+			cairn_head_text(&view, &shape, out);
+		}
+		if (command->view->write)
+			command->view->write(&report);
+		else
+			good = command->view->show(options, &report, error);
+		if (setup->json)
+			cairn_json_end(&json);
 	}
 	if (good)
 		note_unnamed(command, setup, &view, out);

@@ -6,11 +6,10 @@
 #ifndef CAIRN_CMD_VIEW_H
 #define CAIRN_CMD_VIEW_H
 
-#include "base/json.h"
 #include "cmd/option.h"
-#include "cmd/source.h"
-#include "report/shape.h"
-#include "report/view.h"
+#include "cmd/shared_options.h"
+#include "live/source.h"
+#include "report/table.h"
 
 struct cairn_view_setup {
 	struct cairn_source_options source;
@@ -40,10 +39,11 @@ extern const struct cairn_option cairn_output_option_table[]; /* the output */
 /* The sources and what is made of them. */
 #define CAIRN_SOURCES_GROUPS                                                                                           \
 	{"sums and differences", cairn_combine_option_table, offsetof(struct cairn_view_setup, source)},               \
+		{"instead of live memory", cairn_shown_option_table, offsetof(struct cairn_view_setup, source)},        \
 		{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)}
 
 /* For the refusals of a command that folds wrappers only if it is asked to, so that there are none to keep. */
-#define CAIRN_UNFOLDED_REFUSALS {"keep-wrappers", NULL}
+#define CAIRN_UNFOLDED_REFUSALS {"no-fold", NULL}, {"keep-wrappers", NULL}
 
 /* All of them and the sources': the groups of a command that has no options of its own. */
 extern const struct cairn_option_group cairn_report_groups[];
@@ -51,6 +51,7 @@ extern const struct cairn_option_group cairn_report_groups[];
 struct cairn_view_command {
 	bool takes_pattern; /* takes a REGEX before the sources */
 	bool compares;      /* takes two sources; the first is the base of the second */
+	bool folds;         /* charges the memory of wrappers to their callers by default */
 	/* Sets the options that the command requires, before anything is read and again before it is shown; may be NULL. */
 	void (*prepare)(void *options);
 	/* Checks what can be checked before anything is read; may be NULL. */
@@ -60,9 +61,11 @@ struct cairn_view_command {
 	/* The file name suffixes for this output, ending with NULL; NULL for any. Reports also accept .json. */
 	const char *const *suffixes;
 	const char *without_errors; /* the format, if it cannot represent errors; else NULL */
-	/* Appends the report to OUT as text or, if JSON is not NULL, adds its members to the open object. */
-	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
-		     struct cairn_error *error);
+	/* What the report leaves out by default, as text: rows after the first ROWS, and what is below these fractions of the total. */
+	uint64_t rows;
+	double node_fraction, edge_fraction;
+	bool (*show)(const void *options, struct cairn_report *report, struct cairn_error *error);
+	void (*write)(struct cairn_report *report); /* instead of that, where it needs nothing else and cannot fail */
 };
 
 /* Marks the members of SETUP for which zero is meaningful as not given. Call it before parsing. */

@@ -6,16 +6,17 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
-#include "cmd/forward/forward.h"
-#include "cmd/run/program.h"
-#include "cmd/service.h"
-#include "cmd/target.h"
-#include "cmd/watch/ending.h"
+#include "cmd/shared_options.h"
 #include "cmd/watch/event.h"
-#include "cmd/watch/push.h"
 #include "cmd/watch/verdict.h"
-#include "cmd/watch/watched.h"
 #include "dump/engine_kind.h"
+#include "fleet/forward/forward.h"
+#include "fleet/push.h"
+#include "live/program.h"
+#include "live/service.h"
+#include "live/target.h"
+#include "live/watch/ending.h"
+#include "live/watch/watched.h"
 #include "process/clock.h"
 #include "store/store.h"
 
@@ -33,6 +34,8 @@
 
 enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
+/* Agents may take their time. Those of one user do not keep the processes of others waiting, nor do URLs those of this machine. */
+enum { user_jobs = 2, elsewhere_jobs = 6 };
 static const int64_t service_pause_ns = CAIRN_SECOND_NS, attach_pause_ns = 30 * CAIRN_SECOND_NS, problem_pause_ns = 60 * CAIRN_SECOND_NS;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 static const uint64_t usual_bytes = (uint64_t)1 << 30; /* of the folder, if dumps are also sent */
@@ -118,7 +121,7 @@ static const struct cairn_option attach_table[] = {
 };
 
 static const struct cairn_option push_table[] = {
-	{0, "push", "URL", "also send each dump to the collector there ('cairn collect')", CAIRN_OPTION_TEXT,
+	{0, "push", "URL", "also send each dump to the collector there, with the token of $CAIRN_COLLECTOR_TOKEN", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, push), 0},
 	{0, "store", "STORE", "also put each dump into this store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, store), 0},
@@ -147,6 +150,7 @@ struct loop {
 	struct cairn_push *senders[CAIRN_OPTION_LIST_MAX + 2]; /* where dumps are sent */
 	size_t sender_count;
 	struct cairn_watch_verdicts *verdicts; /* NULL where nobody would hear them */
+	struct cairn_memory_groups groups;
 	struct cairn_watched *items;
 	size_t count;
 	size_t named;          /* those named by the user; the rest is room for descendants */
@@ -155,7 +159,8 @@ struct loop {
 	bool is_full;          /* there was no room for one, */
 	bool told_full;        /* and the user knows */
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
-	unsigned jobs;         /* under way */
+	const struct cairn_watched *out[jobs_maximum]; /* those with a job under way */
+	unsigned jobs;                                 /* their number */
 	size_t turn;           /* whose look is first, so that those at the end of the list get their share of the jobs */
 	bool stop;
 };
@@ -323,6 +328,31 @@ static void tell_refusal(const struct loop *loop, struct cairn_watched *watched)
 		   watched->life.pid, watched->life.pid);
 }
 
+/* Whether WATCHED may have a job, beside those that others have. */
+static bool may_send(const struct loop *loop, const struct cairn_watched *watched)
+{
+	unsigned same = 0;
+	if (loop->jobs < user_jobs)
+		return true;
+	for (unsigned i = 0; i < loop->jobs; i++)
+		same += loop->out[i]->user == watched->user;
+	return loop->jobs < jobs_maximum && same < (watched->user >= 0 ? user_jobs : elsewhere_jobs);
+}
+
+static void note_sent(struct loop *loop, const struct cairn_watched *watched)
+{
+	loop->out[loop->jobs++] = watched;
+}
+
+static void note_back(struct loop *loop, const struct cairn_watched *watched)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < loop->jobs; i++)
+		if (loop->out[i] != watched)
+			loop->out[kept++] = loop->out[i];
+	loop->jobs = kept;
+}
+
 static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	if (!watched->running) {
@@ -331,9 +361,9 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 	}
 	bool out = watched->job.kind != CAIRN_WATCH_JOB_NONE;
 	tell_refusal(loop, watched);
-	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
+	cairn_watched_look(watched, &loop->watch, now, may_send(loop, watched));
 	if (watched->job.kind != CAIRN_WATCH_JOB_NONE && !out) {
-		loop->jobs++;
+		note_sent(loop, watched);
 		loop->turn = (size_t)(watched - loop->items) + 1;
 	}
 	if (watched->ended && !out && is_over(watched)) { /* if not, its pidfd wakes the loop */
@@ -347,7 +377,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 {
 	struct cairn_watch_job *job = &watched->job;
 	bool dump = job->kind == CAIRN_WATCH_JOB_DUMP, attach = job->kind == CAIRN_WATCH_JOB_ATTACH;
-	loop->jobs--;
+	note_back(loop, watched);
 	if (job->good && dump) {
 		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
 		tell_dump(loop, watched);
@@ -357,7 +387,8 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	else if (job->good && dump)
 		watched->said.text[0] = 0;
 	cairn_watched_settle(watched, &loop->watch, now);
-	loop->jobs += job->kind != CAIRN_WATCH_JOB_NONE;
+	if (job->kind != CAIRN_WATCH_JOB_NONE)
+		note_sent(loop, watched);
 	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
 		watched->hopeless = true;
@@ -448,7 +479,7 @@ static void look_for_more(struct loop *loop, int64_t now)
 			if (room->life.pid != pids[k] || !room->hopeless) {
 				char *number = loop->numbers[room - loop->items - (ptrdiff_t)loop->named];
 				snprintf(number, sizeof *loop->numbers, "%d", pids[k]);
-				*room = (struct cairn_watched){.name = number};
+				*room = (struct cairn_watched){.name = number, .descends = true};
 			}
 			room->done = !begin(loop, room, pids[k], &error);
 		}
@@ -459,8 +490,17 @@ static void look_for_more(struct loop *loop, int64_t now)
 	loop->trees_ns = now + took + (took * tree_share > service_pause_ns ? took * tree_share : service_pause_ns);
 }
 
+static size_t count_running(const struct loop *loop)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < loop->count; i++)
+		count += loop->items[i].running;
+	return count;
+}
+
 static void run_loop(struct loop *loop, int64_t end)
 {
+	loop->watch.groups = &loop->groups;
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
@@ -478,6 +518,7 @@ static void run_loop(struct loop *loop, int64_t end)
 			;
 		if (now >= loop->trees_ns)
 			look_for_more(loop, now);
+		loop->watch.running = count_running(loop);
 		for (size_t i = 0, first = loop->turn; i < loop->count && !loop->stop; i++) {
 			struct cairn_watched *watched = &loop->items[(first + i) % loop->count];
 			if (!watched->done && watched->next_ns <= now)
@@ -594,7 +635,6 @@ static bool open_sender(struct loop *loop, const char *to, struct cairn_error *e
 	const struct options *options = loop->options;
 	const struct cairn_push_options push_options = {
 		.to = to,
-		.token = options->target.token ? options->target.token : getenv("CAIRN_TOKEN"),
 		.headers = options->forward_headers,
 		.labels = &options->labels,
 		.host = loop->watch.host,

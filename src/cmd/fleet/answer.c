@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/shared_options.h"
 
 #include <string.h>
 #include <time.h>
@@ -78,12 +79,25 @@ void cairn_fleet_answer_padded(struct cairn_buffer *out, const char *text, int w
 	cairn_buffer_text(out, "  ");
 }
 
-void cairn_fleet_answer_time(struct cairn_buffer *out, int64_t time_ns)
+char *cairn_fleet_answer_time(int64_t time_ns, char out[32])
 {
 	time_t seconds = (time_t)(time_ns / CAIRN_SECOND_NS);
 	struct tm date;
-	char text[32] = "";
+	out[0] = 0;
 	if (localtime_r(&seconds, &date))
-		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &date);
-	cairn_buffer_text(out, text);
+		strftime(out, 32, "%Y-%m-%d %H:%M:%S", &date);
+	return out;
+}
+
+void cairn_fleet_answer_table(struct cairn_fleet_answer_table *answer, bool as_json, struct cairn_buffer *out)
+{
+	if (as_json)
+		answer->json = cairn_json_answer(out);
+	answer->table = cairn_table(out, as_json ? &answer->json : NULL, false);
+}
+
+void cairn_fleet_answer_table_end(struct cairn_fleet_answer_table *answer)
+{
+	if (answer->table.json)
+		cairn_json_end(&answer->json);
 }

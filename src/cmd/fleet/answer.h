@@ -3,9 +3,10 @@
 #ifndef CAIRN_CMD_FLEET_ANSWER_H
 #define CAIRN_CMD_FLEET_ANSWER_H
 
-#include "base/json.h"
+#include "base/table.h"
 #include "base/time.h"
-#include "cmd/fleet/question.h"
+#include "cmd/option.h"
+#include "live/store_source.h"
 
 struct cairn_fleet_answer_options {
 	struct cairn_fleet_options fleet;
@@ -32,8 +33,16 @@ const char *cairn_fleet_answer_service(const struct cairn_store_processes *proce
 /* Appends TEXT, made safe to show, and blanks up to WIDTH columns and two more. */
 void cairn_fleet_answer_padded(struct cairn_buffer *out, const char *text, int width);
 
-/* Appends the local date and time. */
-void cairn_fleet_answer_time(struct cairn_buffer *out, int64_t time_ns);
+/* Writes the local date and time to OUT, which it returns. */
+char *cairn_fleet_answer_time(int64_t time_ns, char out[32]);
+
+/* A table in OUT, or as a member of an answer in JSON; cairn_fleet_answer_table_end ends that. */
+struct cairn_fleet_answer_table {
+	struct cairn_table table;
+	struct cairn_json json;
+};
+void cairn_fleet_answer_table(struct cairn_fleet_answer_table *answer, bool as_json, struct cairn_buffer *out);
+void cairn_fleet_answer_table_end(struct cairn_fleet_answer_table *answer);
 
 /* The time of a point as JSON has it: seconds, to the millisecond. */
 static inline double cairn_fleet_answer_seconds(int64_t time_ns)

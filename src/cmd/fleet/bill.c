@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
-#include "cmd/fleet/series.h"
+#include "live/store_series.h"
 #include "series/bill.h"
 
 #include <math.h>
@@ -141,8 +141,7 @@ static void write_text(const struct bill *bill, struct cairn_buffer *out)
 
 static void write_json(const struct bill *bills, size_t count, struct cairn_buffer *out)
 {
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
+	struct cairn_json json = cairn_json_answer(out);
 	cairn_json_open(&json, "bills", '[');
 	for (size_t i = 0; i < count; i++) {
 		const struct bill *bill = &bills[i];
@@ -165,8 +164,7 @@ static void write_json(const struct bill *bills, size_t count, struct cairn_buff
 		cairn_json_close(&json, '}');
 	}
 	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_json_end(&json);
 }
 
 int cairn_fleet_answer_bill(const void *values, int operand_count, char **operands)

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
+#include "cmd/shared_options.h"
 #include "http/request.h"
 #include "profile/combine.h"
 #include "report/top.h"
@@ -25,7 +26,7 @@ enum { points_most = 12 };
 
 #define AT(member) offsetof(struct cairn_fleet_diff_options, member)
 
-static const struct cairn_option table[] = {
+static const struct cairn_option own_table[] = {
 	{0, "load", "WHAT", "normalize by load: allocations, none, or a numeric label (default: allocations if all snapshots count them)",
 	 CAIRN_OPTION_TEXT, AT(load), 0},
 	{0, "cum", NULL, "compare cumulative sizes (Total)", CAIRN_OPTION_FLAG, AT(cum), 0},
@@ -36,7 +37,7 @@ static const struct cairn_option table[] = {
 };
 
 const struct cairn_option_group cairn_fleet_diff_groups[] = {
-	{NULL, table, 0},
+	{NULL, own_table, 0},
 	{"selection", cairn_fleet_option_table, AT(answer.fleet)},
 	{0},
 };
@@ -134,7 +135,8 @@ static bool read_instance(struct cairn_store *store, const struct cairn_store_pr
 	return good;
 }
 
-/* How to divide: as asked, which must be possible; unasked, where it is possible. Returns the mean load, 1 for none. */
+/* Chooses the load to divide by: ASKED, which every instance must have, or by default the allocations if all instances count them. Stores
+ * the mean load in *MEAN, 1 for none. */
 static bool settle_load(struct comparison *comparison, const struct cairn_store_processes *processes, const char *asked, double *mean,
 			struct cairn_error *error)
 {
@@ -188,88 +190,92 @@ static bool compare(struct cairn_store *store, struct cairn_store_processes *pro
 	return true;
 }
 
-static void put_change(struct cairn_buffer *out, const struct cairn_contrast_row *row)
+struct writing {
+	const struct cairn_contrast *contrast;
+	bool cumulative;
+};
+
+static void columns(struct cairn_table *table, void *context, const void *item)
 {
-	char before[24], after[24], change[24], low[24], high[24];
-	cairn_buffer_format(out, "%11s %11s %11s", cairn_text_human(row->before, before), cairn_text_human(row->after, after),
-			    cairn_text_human(row->change, change));
-	if (isnan(row->low))
-		cairn_buffer_format(out, " %26s", "");
+	const struct cairn_contrast_row *row = item;
+	const struct writing *writing = context;
+	char low[24], high[24], interval[64] = "";
+	if (!isnan(row->low))
+		snprintf(interval, sizeof interval, "%11s to %-11s", cairn_text_human(row->low, low), cairn_text_human(row->high, high));
+	cairn_table_bytes(table, "before", "Before", 11, row->before);
+	cairn_table_bytes(table, "after", "After", 11, row->after);
+	cairn_table_bytes(table, "change", "Change", 11, row->change);
+	cairn_table_bytes(table, "low", NULL, 0, row->low);
+	cairn_table_bytes(table, "high", NULL, 0, row->high);
+	cairn_table_string(table, NULL, "95 % interval", 27, interval);
+	cairn_table_flag(table, "noise", !cairn_contrast_differs(row));
+	cairn_table_string(table, NULL, "", 1, table->head || cairn_contrast_differs(row) ? "" : "~");
+	if (row == &writing->contrast->total)
+		cairn_table_string(table, NULL, "", 0, "everything");
 	else
-		cairn_buffer_format(out, "  %11s to %-11s", cairn_text_human(row->low, low), cairn_text_human(row->high, high));
-	cairn_buffer_text(out, cairn_contrast_differs(row) ? "    " : " ~  ");
+		cairn_table_text(table, "name", writing->cumulative ? "Function (cumulative)" : "Function", 0,
+				 table->head ? (struct cairn_bytes){"", 0} : cairn_strings_bytes(&writing->contrast->names, row->name));
 }
 
-static void write_text(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before,
-		       const char *after, struct cairn_buffer *out)
+static void write_head(const struct comparison *comparison, const struct cairn_contrast *contrast, const char *before, const char *after,
+		       struct cairn_buffer *out)
 {
-	cairn_buffer_text(out, "an instance of release ");
+	cairn_buffer_text(out, "what an instance holds on average over the time asked for: release ");
 	cairn_utf8_show(out, cairn_bytes_of(after));
-	cairn_buffer_text(out, " against one of ");
+	cairn_buffer_format(out, " (%zu instance%s) against ", contrast->instances[1], contrast->instances[1] == 1 ? "" : "s");
 	cairn_utf8_show(out, cairn_bytes_of(before));
-	cairn_buffer_format(out, "; %zu and %zu instances", contrast->instances[1], contrast->instances[0]);
+	cairn_buffer_format(out, " (%zu)", contrast->instances[0]);
 	if (comparison->load == by_nothing)
-		cairn_buffer_text(out, ", whatever their load");
+		cairn_buffer_text(out, ", not scaled to their load");
 	else if (strcmp(comparison->load, by_allocations) == 0)
-		cairn_buffer_text(out, ", each as at the mean rate of allocation");
+		cairn_buffer_text(out, ", scaled to the same rate of allocation");
 	else {
-		cairn_buffer_text(out, ", each as at the mean of the label ");
+		cairn_buffer_text(out, ", scaled to the same value of the label ");
 		cairn_utf8_show(out, cairn_bytes_of(comparison->load));
 	}
-	cairn_buffer_format(out, "\n\n%11s %11s %11s  %26s    %s\n", "Before", "After", "Change", "95 % interval",
-			    comparison->cum ? "Function (cumulative)" : "Function");
-	put_change(out, &contrast->total);
-	cairn_buffer_text(out, "everything\n");
-	for (size_t i = 0; i < contrast->count && (rows == 0 || i < rows); i++) {
-		put_change(out, &contrast->rows[i]);
-		cairn_utf8_show(out, cairn_strings_bytes(&contrast->names, contrast->rows[i].name));
-		cairn_buffer_byte(out, '\n');
-	}
-	bool unknown = isnan(contrast->total.low);
-	cairn_buffer_format(out, "\n~ may be chance: %s\n", unknown ? "with one instance of a release nothing is known of their scatter"
-								       : "instances of one release differ as much");
+	cairn_buffer_text(out, "\n\n");
 }
 
-static void row_json(struct cairn_json *json, const struct cairn_contrast_row *row)
+static void write_json_head(const struct comparison *comparison, const struct cairn_contrast *contrast, const char *before,
+			    const char *after, struct cairn_json *json)
 {
-	cairn_json_number(json, "before", round(row->before));
-	cairn_json_number(json, "after", round(row->after));
-	cairn_json_number(json, "change", round(row->change));
-	if (isnan(row->low)) {
-		cairn_json_null(json, "low");
-		cairn_json_null(json, "high");
-	} else {
-		cairn_json_number(json, "low", round(row->low));
-		cairn_json_number(json, "high", round(row->high));
-	}
-	cairn_json_bool(json, "noise", !cairn_contrast_differs(row));
-}
-
-static void write_json(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before,
-		       const char *after, struct cairn_buffer *out)
-{
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
 	for (int group = 0; group < 2; group++) {
-		cairn_json_open(&json, group ? "after" : "before", '{');
-		cairn_json_text(&json, "version", cairn_bytes_of(group ? after : before));
-		cairn_json_integer(&json, "instances", (int64_t)contrast->instances[group]);
-		cairn_json_close(&json, '}');
+		cairn_json_open(json, group ? "after" : "before", '{');
+		cairn_json_text(json, "version", cairn_bytes_of(group ? after : before));
+		cairn_json_integer(json, "instances", (int64_t)contrast->instances[group]);
+		cairn_json_close(json, '}');
 	}
-	cairn_json_text(&json, "load", cairn_bytes_of(comparison->load));
-	cairn_json_open(&json, "total", '{');
-	row_json(&json, &contrast->total);
-	cairn_json_close(&json, '}');
-	cairn_json_open(&json, "rows", '[');
-	for (size_t i = 0; i < contrast->count && (rows == 0 || i < rows); i++) {
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_text(&json, "name", cairn_strings_bytes(&contrast->names, contrast->rows[i].name));
-		row_json(&json, &contrast->rows[i]);
-		cairn_json_close(&json, '}');
-	}
-	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_json_text(json, "load", cairn_bytes_of(comparison->load));
+}
+
+static void write_answer(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before,
+			 const char *after, bool as_json, struct cairn_buffer *out)
+{
+	struct cairn_fleet_answer_table answer;
+	cairn_fleet_answer_table(&answer, as_json, out);
+	struct writing writing = {contrast, comparison->cum};
+	if (as_json)
+		write_json_head(comparison, contrast, before, after, &answer.json);
+	else
+		write_head(comparison, contrast, before, after, out);
+	cairn_table_head(&answer.table, columns, &writing, sizeof contrast->total);
+	if (as_json)
+		cairn_json_open(&answer.json, "total", '{');
+	else
+		answer.table.start = out->length;
+	columns(&answer.table, &writing, &contrast->total);
+	cairn_table_close(&answer.table, '}');
+	if (!as_json)
+		cairn_buffer_byte(out, '\n');
+	cairn_table_open(&answer.table, "rows", '[');
+	for (size_t i = 0; i < contrast->count && (rows == 0 || i < rows); i++)
+		cairn_table_row(&answer.table, columns, &writing, &contrast->rows[i]);
+	cairn_table_close(&answer.table, ']');
+	if (!as_json)
+		cairn_buffer_format(out, "\n~ may be chance: %s\n", isnan(contrast->total.low)
+				    ? "with one instance of a release nothing is known of their scatter"
+				    : "instances of one release differ as much");
+	cairn_fleet_answer_table_end(&answer);
 }
 
 /* Keeps the processes of the two releases; both must be there. */
@@ -318,7 +324,7 @@ int cairn_fleet_answer_diff(const void *values, int operand_count, char **operan
 	bool good = store && keep_releases(&processes, before, dots + 2, &error) && cairn_fleet_answer_service(&processes, &error) &&
 		    compare(store, &processes, dots + 2, &options, &comparison, &contrast, &error);
 	if (good)
-		(options.answer.json ? write_json : write_text)(&comparison, &contrast, rows, before, dots + 2, &out);
+		write_answer(&comparison, &contrast, rows, before, dots + 2, options.answer.json, &out);
 	int code = store ? cairn_fleet_answer_end(store, &processes, &out) : CAIRN_EXIT_FAILED;
 	for (size_t i = 0; i < comparison.room; i++)
 		free(comparison.instances[i].rows);

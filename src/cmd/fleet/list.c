@@ -2,13 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/fleet/answer.h"
-#include "cmd/fleet/series.h"
+#include "live/store_series.h"
 #include "process/clock.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,40 +50,20 @@ static struct service_row *list_services(const struct cairn_store_processes *pro
 	return rows;
 }
 
-static void services_text(const struct service_row *rows, size_t count, struct cairn_buffer *out)
+static void service_columns(struct cairn_table *table, void *context, const void *item)
 {
-	char live[24], resident[24], span[24];
-	cairn_buffer_format(out, "%-24s  %-20s %9s %9s %11s %11s  %s\n", "Service", "Version", "Instances", "Snapshots",
-			    "Live", "Resident", "Last seen");
-	for (size_t i = 0; i < count; i++) {
-		cairn_fleet_answer_padded(out, rows[i].service, 24);
-		cairn_fleet_answer_padded(out, rows[i].version, 20);
-		cairn_buffer_format(out, "%8zu %9zu %11s %11s  %s ago\n", rows[i].instances, rows[i].snapshots,
-				    cairn_text_human(rows[i].live, live), cairn_text_human(rows[i].resident, resident),
-				    cairn_text_span(cairn_clock_wall_ns() - rows[i].last_ns, span));
-	}
-}
-
-static void services_json(const struct service_row *rows, size_t count, struct cairn_buffer *out)
-{
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_open(&json, "services", '[');
-	for (size_t i = 0; i < count; i++) {
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_text(&json, "service", cairn_bytes_of(rows[i].service));
-		cairn_json_text(&json, "version", cairn_bytes_of(rows[i].version));
-		cairn_json_integer(&json, "instances", (int64_t)rows[i].instances);
-		cairn_json_integer(&json, "snapshots", (int64_t)rows[i].snapshots);
-		cairn_json_number(&json, "live", round(rows[i].live));
-		cairn_json_number(&json, "resident", round(rows[i].resident));
-		cairn_json_number(&json, "first_seen", cairn_fleet_answer_seconds(rows[i].first_ns));
-		cairn_json_number(&json, "last_seen", cairn_fleet_answer_seconds(rows[i].last_ns));
-		cairn_json_close(&json, '}');
-	}
-	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	const struct service_row *row = item;
+	char span[24], seen[32];
+	(void)context;
+	snprintf(seen, sizeof seen, "%s ago", cairn_text_span(cairn_clock_wall_ns() - row->last_ns, span));
+	cairn_table_string(table, "service", "Service", -24, row->service);
+	cairn_table_string(table, "version", "Version", -20, row->version);
+	cairn_table_count(table, "instances", "Instances", 9, (double)row->instances);
+	cairn_table_count(table, "snapshots", "Snapshots", 9, (double)row->snapshots);
+	cairn_table_bytes(table, "live", "Live", 11, row->live);
+	cairn_table_bytes(table, "resident", "Resident", 11, row->resident);
+	cairn_table_seconds(table, "first_seen", NULL, 0, cairn_fleet_answer_seconds(row->first_ns), "");
+	cairn_table_seconds(table, "last_seen", "Last seen", 0, cairn_fleet_answer_seconds(row->last_ns), seen);
 }
 
 int cairn_fleet_answer_services(const void *values, int operand_count, char **operands)
@@ -100,7 +79,10 @@ int cairn_fleet_answer_services(const void *values, int operand_count, char **op
 	size_t count;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	struct service_row *services = list_services(&processes, &count);
-	(options.json ? services_json : services_text)(services, rows && rows < count ? rows : count, &out);
+	struct cairn_fleet_answer_table answer;
+	cairn_fleet_answer_table(&answer, options.json, &out);
+	cairn_table_rows(&answer.table, "services", service_columns, NULL, services, rows && rows < count ? rows : count, sizeof *services);
+	cairn_fleet_answer_table_end(&answer);
 	free(services);
 	return cairn_fleet_answer_end(store, &processes, &out);
 }
@@ -112,42 +94,19 @@ static int compare_ends(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static void kills_text(const struct cairn_store_process *const *ended, size_t count, struct cairn_buffer *out)
+static void kill_columns(struct cairn_table *table, void *context, const void *item)
 {
-	char live[24];
-	for (size_t i = 0; i < count; i++) {
-		const struct cairn_store_point *last = cairn_store_last(ended[i]);
-		cairn_fleet_answer_time(out, last->time_ns);
-		cairn_buffer_text(out, "  ");
-		cairn_fleet_answer_padded(out, ended[i]->service, 16);
-		cairn_fleet_answer_padded(out, ended[i]->version, 12);
-		cairn_fleet_answer_padded(out, ended[i]->host, 16);
-		cairn_buffer_format(out, "%7llu  %10s live  ", (unsigned long long)ended[i]->pid, cairn_text_human(last->bytes, live));
-		cairn_utf8_show(out, cairn_bytes_of(last->ended));
-		cairn_buffer_byte(out, '\n');
-	}
-}
-
-static void kills_json(const struct cairn_store_process *const *ended, size_t count, struct cairn_buffer *out)
-{
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_open(&json, "kills", '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct cairn_store_point *last = cairn_store_last(ended[i]);
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_number(&json, "time", cairn_fleet_answer_seconds(last->time_ns));
-		cairn_json_text(&json, "service", cairn_bytes_of(ended[i]->service));
-		cairn_json_text(&json, "version", cairn_bytes_of(ended[i]->version));
-		cairn_json_text(&json, "host", cairn_bytes_of(ended[i]->host));
-		cairn_json_integer(&json, "pid", (int64_t)ended[i]->pid);
-		cairn_json_text(&json, "ended", cairn_bytes_of(last->ended));
-		cairn_json_number(&json, "live", round(last->bytes));
-		cairn_json_close(&json, '}');
-	}
-	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	const struct cairn_store_process *process = *(const struct cairn_store_process *const *)item;
+	const struct cairn_store_point *last = cairn_store_last(process);
+	char time[32];
+	(void)context;
+	cairn_table_seconds(table, "time", "", -19, cairn_fleet_answer_seconds(last->time_ns), cairn_fleet_answer_time(last->time_ns, time));
+	cairn_table_string(table, "service", "", -16, process->service);
+	cairn_table_string(table, "version", "", -12, process->version);
+	cairn_table_string(table, "host", "", -16, process->host);
+	cairn_table_count(table, "pid", "", 8, (double)process->pid);
+	cairn_table_bytes(table, "live", "", 11, last->bytes);
+	cairn_table_string(table, "ended", "", 0, last->ended);
 }
 
 /* Processes that have ended, the last one first. */
@@ -171,7 +130,13 @@ int cairn_fleet_answer_kills(const void *values, int operand_count, char **opera
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (!options.json)
 		cairn_buffer_format(&out, "%zu of %zu processes have ended\n", count, processes.count);
-	(options.json ? kills_json : kills_text)(ended, rows && rows < count ? rows : count, &out);
+	struct cairn_fleet_answer_table answer;
+	cairn_fleet_answer_table(&answer, options.json, &out);
+	cairn_table_open(&answer.table, "kills", '[');
+	for (size_t i = 0; i < count && (rows == 0 || i < rows); i++)
+		cairn_table_row(&answer.table, kill_columns, NULL, &ended[i]);
+	cairn_table_close(&answer.table, ']');
+	cairn_fleet_answer_table_end(&answer);
 	free(ended);
 	return cairn_fleet_answer_end(store, &processes, &out);
 }

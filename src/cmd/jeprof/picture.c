@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A picture by the name of its option: what Graphviz calls it, and the programs that show it, of which the first there is is run. */
+/* A picture by the name of its option: what Graphviz calls it, and its viewers; the first that is installed is started. */
 struct picture {
 	const char *option;
 	const char *format;
@@ -57,7 +57,7 @@ static bool write_dot(const struct cairn_jeprof_options *options, struct cairn_j
 		.number_context = jeprof,
 		.plain = true,
 		.program = options->program   ? options->program
-			   : profile->process ? cairn_profile_string(profile, profile->process)
+			   : profile->facts.process ? cairn_profile_string(profile, profile->facts.process)
 					      : NULL,
 		.unit = cairn_jeprof_unit(jeprof),
 		.total = jeprof->total,

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "cmd/command.h"
-#include "cmd/target.h"
 #include "http/client.h"
+#include "live/target.h"
 #include "profile/read.h"
 #include "symbol/demangle.h"
 

@@ -6,8 +6,9 @@
 #include "base/json_read.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "cmd/collect/uploads.h"
 #include "cmd/command.h"
+#include "fleet/collect/uploads.h"
+#include "fleet/collector_token.h"
 #include "http/client.h"
 
 #include <dirent.h>
@@ -66,9 +67,11 @@ static void write_sum(struct cairn_bytes bytes, char out[CAIRN_UPLOAD_SUM + 1])
 	cairn_sha256_hex(&state, out);
 }
 
-static bool refuse(const struct said *said, struct cairn_error *error)
+static bool refuse(const struct push *push, const struct said *said, struct cairn_error *error)
 {
-	return cairn_fail(error, said->words[0] ? "the collector answers %d: %s" : "the collector answers %d", said->status, said->words);
+	cairn_fail(error, said->words[0] ? "the collector answers %d: %s" : "the collector answers %d", said->status, said->words);
+	cairn_collector_token_hint(said->status, push->authorization, error);
+	return false;
 }
 
 /* Sends BYTES from where the collector has come to. *NEW says whether there was anything to send. */
@@ -92,6 +95,8 @@ static bool send_file(const struct push *push, const struct cairn_build_file *fi
 		snprintf(query, sizeof query, "size=%zu&offset=%llu", bytes.length, (unsigned long long)offset);
 		bool answered = ask(push, sum, query, piece, &said, error);
 		if (answered && said.status == 200) {
+			if (!said.complete && said.received <= offset)
+				return cairn_fail(error, "the collector accepts pieces of the file, and does not say that it keeps them");
 			attempts = 0;
 			continue;
 		}
@@ -114,7 +119,7 @@ static bool send_file(const struct push *push, const struct cairn_build_file *fi
 		if (!ask(push, sum, question, (struct cairn_bytes){0}, &said, error))
 			said = (struct said){.status = 200, .received = offset};
 	}
-	return said.status == 200 || refuse(&said, error);
+	return said.status == 200 || refuse(push, &said, error);
 }
 
 /* Uploads PATH and says so. Of a folder's files, those that are no programs or debug files are passed over (QUIETLY). */
@@ -200,8 +205,7 @@ int cairn_symbols_push(const char *to, const char *token, int count, char **name
 	if (!good)
 		return cairn_say_failure(&error);
 	cairn_buffer_append(&push.base, to, length);
-	if (token && asprintf(&push.authorization, "Authorization: Bearer %s", token) < 0)
-		cairn_out_of_memory(strlen(token));
+	push.authorization = cairn_collector_authorization(token);
 	for (int i = 0; i < count; i++) {
 		struct stat status;
 		if (stat(names[i], &status) == 0 && S_ISDIR(status.st_mode))

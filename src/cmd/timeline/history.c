@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "base/xml.h"
-#include "cmd/files.h"
-#include "cmd/target.h"
+#include "live/files.h"
+#include "live/target.h"
 #include "series/history.h"
 #include "store/store.h"
 
@@ -15,13 +15,12 @@
 
 static void write_json(const struct cairn_history *history, struct cairn_buffer *out)
 {
-	struct cairn_json json = cairn_json(out);
+	struct cairn_json json = cairn_json_answer(out);
 	const struct cairn_profile *profile = history->profile;
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
-	cairn_json_integer(&json, "pid", (int64_t)profile->process_id);
-	if (profile->ended)
-		cairn_json_text(&json, "ended", cairn_strings_bytes(&profile->strings, profile->ended));
+	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->facts.process));
+	cairn_json_integer(&json, "pid", (int64_t)profile->facts.process_id);
+	if (profile->facts.ended)
+		cairn_json_text(&json, "ended", cairn_strings_bytes(&profile->strings, profile->facts.ended));
 	cairn_json_open(&json, "history", '[');
 	for (size_t i = 0; i < history->count; i++) {
 		const struct cairn_history_row *row = &history->rows[i];
@@ -38,21 +37,20 @@ static void write_json(const struct cairn_history *history, struct cairn_buffer 
 		cairn_json_close(&json, '}');
 	}
 	cairn_json_close(&json, ']');
-	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_json_end(&json);
 }
 
 /* The picture with a page around it; its first line is for files of their own. */
 static void write_page(const struct cairn_history *history, const char *title, struct cairn_buffer *out)
 {
 	struct cairn_buffer svg = cairn_buffer(SIZE_MAX);
-	cairn_history_svg(history, title, CAIRN_HISTORY_WHOLE, &svg);
+	cairn_history_svg(history, title, &svg);
 	struct cairn_bytes picture = cairn_buffer_bytes(&svg);
 	const char *line = memchr(picture.data, '\n', picture.length);
 	picture = cairn_bytes_skip(picture, line ? (size_t)(line - picture.data) + 1 : 0);
 	cairn_buffer_text(out, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
 			       "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-	cairn_xml_text(out, cairn_bytes_of(title ? title : cairn_profile_string(history->profile, history->profile->process)));
+	cairn_xml_text(out, cairn_bytes_of(title ? title : cairn_profile_string(history->profile, history->profile->facts.process)));
 	cairn_buffer_text(out, "</title>\n<body style=\"margin:0\">\n");
 	cairn_buffer_append(out, picture.data, picture.length);
 	cairn_buffer_text(out, "</body></html>\n");
@@ -65,7 +63,7 @@ static void write_history(const struct cairn_history_ask *ask, const struct cair
 	if (ask->format == CAIRN_HISTORY_JSON)
 		write_json(&history, out);
 	else if (ask->format == CAIRN_HISTORY_SVG)
-		cairn_history_svg(&history, ask->title, CAIRN_HISTORY_WHOLE, out);
+		cairn_history_svg(&history, ask->title, out);
 	else if (ask->format == CAIRN_HISTORY_TEXT)
 		cairn_history_text(&history, ask->title, out);
 	else

@@ -4,7 +4,7 @@
 #define CAIRN_CMD_TIMELINE_HISTORY_H
 
 #include "base/buffer.h"
-#include "cmd/source.h"
+#include "live/source.h"
 
 enum cairn_history_format { CAIRN_HISTORY_HTML, CAIRN_HISTORY_SVG, CAIRN_HISTORY_JSON, CAIRN_HISTORY_TEXT };
 

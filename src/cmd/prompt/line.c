@@ -2,12 +2,13 @@
  *
  * The history is in $XDG_STATE_HOME/cairn/history, else ~/.local/state/cairn/history.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/shell/line.h"
+#include "cmd/prompt/line.h"
 
 #include "base/arena.h"
+#include "base/library.h"
 
-#include <dlfcn.h>
 #include <editline/readline.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,30 +37,24 @@ static const char *history_path;
 static size_t next_candidate;
 static int word_start;
 
-static bool load_library(void)
+static struct cairn_library libedit = {
+	.files = "libedit.so.2",
+	.names = "readline add_history read_history write_history stifle_history rl_completion_matches rl_attempted_completion_function "
+		 "rl_attempted_completion_over rl_completion_append_character rl_line_buffer",
+	.members = &editor,
+	.size = sizeof editor,
+};
+
+/* Whether PATH is of our own user, or nothing yet: with the home directory of another user, what is written may be led astray. */
+static bool is_own(const char *path, mode_t type)
 {
-	void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-	const struct {
-		void *at;
-		const char *name;
-	} wanted[] = {
-		{&editor.add, "add_history"},	{&editor.load, "read_history"},
-		{&editor.save, "write_history"}, {&editor.limit, "stifle_history"},
-		{&editor.matches, "rl_completion_matches"}, {&editor.complete, "rl_attempted_completion_function"},
-		{&editor.complete_over, "rl_attempted_completion_over"}, {&editor.buffer, "rl_line_buffer"},
-		{&editor.append, "rl_completion_append_character"},
-		{&editor.read, "readline"}, /* last, so that it says whether all is there */
-	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-		void *found = handle ? dlsym(handle, wanted[i].name) : NULL;
-		if (!found)
-			return false;
-		memcpy(wanted[i].at, &found, sizeof found);
-	}
-	return true;
+	struct stat status;
+	if (lstat(path, &status) != 0)
+		return errno == ENOENT;
+	return (status.st_mode & S_IFMT) == type && status.st_uid == geteuid();
 }
 
-/* The path of the history; creates its folder. NULL without a home directory. */
+/* The path of the history; creates its folder. NULL without a home directory of our own. */
 static const char *find_history(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -67,12 +62,14 @@ static const char *find_history(void)
 		return NULL;
 	char *path = state && *state ? cairn_arena_format(&arena, "%s/cairn/history", state)
 				     : cairn_arena_format(&arena, "%s/.local/state/cairn/history", home);
+	bool own = true;
 	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
 		mkdir(path, 0700);
+		own = is_own(path, S_IFDIR);
 		*slash = '/';
 	}
-	return path;
+	return own && is_own(path, S_IFREG) ? path : NULL;
 }
 
 static char *generate(const char *word, int state)
@@ -103,7 +100,7 @@ static char **complete(const char *word, int start, int end)
 void cairn_line_open(const struct cairn_line_options *options)
 {
 	reader = *options;
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !load_library()) {
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !cairn_library_is_there(&libedit)) {
 		editor.read = NULL;
 		return;
 	}

@@ -3,11 +3,11 @@
  * Options of all views are stored as values; those of single commands, such as list's --source-path, as they were typed, for the commands
  * that know them. The output is no setting: each command names it. Names may contain - or _.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_SHELL_SETTINGS_H
-#define CAIRN_CMD_SHELL_SETTINGS_H
+#ifndef CAIRN_CMD_PROMPT_SETTINGS_H
+#define CAIRN_CMD_PROMPT_SETTINGS_H
 
 #include "cmd/command.h"
-#include "cmd/shell/reload.h"
+#include "cmd/prompt/reload.h"
 #include "cmd/view.h"
 
 enum { CAIRN_SETTINGS_EXTRAS_MOST = 64 };

@@ -3,10 +3,10 @@
  * Recent profiles are kept, so that going back and forth costs nothing. Standard input, pipes and live processes are read once: they have
  * no other profile.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_SHELL_RELOAD_H
-#define CAIRN_CMD_SHELL_RELOAD_H
+#ifndef CAIRN_CMD_PROMPT_RELOAD_H
+#define CAIRN_CMD_PROMPT_RELOAD_H
 
-#include "cmd/source.h"
+#include "live/source.h"
 
 enum { CAIRN_RELOAD_MOST = 2 };
 

@@ -1,7 +1,7 @@
 /* line.h - reads lines from the user, with editing, history and completion if there is a terminal and libedit.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_CMD_SHELL_LINE_H
-#define CAIRN_CMD_SHELL_LINE_H
+#ifndef CAIRN_CMD_PROMPT_LINE_H
+#define CAIRN_CMD_PROMPT_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

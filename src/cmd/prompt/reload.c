@@ -1,8 +1,8 @@
 /* reload.c - keeps the profiles of recent options.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/shell/reload.h"
+#include "cmd/prompt/reload.h"
 
-#include "cmd/target.h"
+#include "live/target.h"
 
 #include <sys/stat.h>
 
@@ -26,7 +26,7 @@ static bool same_options(const struct cairn_source_options *a, const struct cair
 	return a->sum == b->sum && same_list(&a->base, &b->base) && a->normalize == b->normalize && same_text(a->thread, b->thread) &&
 	       same_text(a->older, b->older) && same_text(a->younger, b->younger) && a->split_ages == b->split_ages &&
 	       a->split_sizes == b->split_sizes && a->every_kind == b->every_kind &&
-	       a->peak == b->peak && a->slack == b->slack && a->fragmentation == b->fragmentation && same_text(a->mappings, b->mappings) &&
+	       memcmp(a->shows, b->shows, sizeof a->shows) == 0 && same_text(a->mappings, b->mappings) &&
 	       a->with_freed == b->with_freed && a->all_values == b->all_values &&
 	       a->split_threads == b->split_threads && (!has_columns || a->columns_compare == b->columns_compare) &&
 	       same_list(&a->binary, &b->binary) && same_list(&a->symbols, &b->symbols) && same_text(a->sysroot, b->sysroot) &&

@@ -1,6 +1,6 @@
 /* settings.c - finds options by name, sets them and shows their values.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/shell/settings.h"
+#include "cmd/prompt/settings.h"
 
 #include <string.h>
 
