@@ -4,8 +4,9 @@
  * a page in a cache that fills and then stays (large, but it stops growing). One request in eight
  * opens a session that is never closed: that is the leak, in remember_session.
  *
- * Usage: leaky [SECONDS]. Runs for 5 seconds by default, which -DLEAKY_SECONDS changes at compile time. With -DLEAKY_CLOSES sessions are
- * closed again: the release before the leak came.
+ * Usage: leaky [SECONDS]. Runs for 5 seconds by default, which -DLEAKY_SECONDS changes at compile time, and each thread rests for a
+ * millisecond after 20 requests, which -DLEAKY_REST_US changes. With -DLEAKY_CLOSES sessions are closed again: the release before the leak
+ * came.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 
 #ifndef LEAKY_SECONDS
 #define LEAKY_SECONDS 5
+#endif
+#ifndef LEAKY_REST_US
+#define LEAKY_REST_US 1000
 #endif
 
 enum { workers = 4, cache_pages = 4096, page_bytes = 8192, session_bytes = 1024, scratch_bytes = 16384 };
@@ -113,7 +117,7 @@ static void *worker(void *argument)
 	while (milliseconds_now() < deadline) {
 		for (int i = 0; i < 20; i++)
 			sum += serve_request(&random);
-		usleep(1000);
+		usleep(LEAKY_REST_US);
 	}
 	return (void *)(size_t)sum;
 }
