@@ -39,9 +39,9 @@ compare() { paste "$scratch/cost.$1" "$scratch/cost.$2" | awk '$1 > 0 {print $2 
 profiling=MALLOC_CONF=prof:true,lg_prof_sample:19
 serve plain A=B
 serve stock $profiling
-serve agent $profiling LD_PRELOAD="$library"
+serve agent $profiling CAIRN_CONF=listen:unix LD_PRELOAD="$library"
 serve dumping $profiling LD_PRELOAD="$scratch/dumper.so" DUMP_TO="$scratch/stock.heap"
-serve snapshots $profiling LD_PRELOAD="$library"
+serve snapshots $profiling CAIRN_CONF=listen:unix LD_PRELOAD="$library"
 (while sleep 1; do curl -s -o "$scratch/ours.heap" --unix-socket "${socket[snapshots]}" http://localhost/pprof/heap; done) &
 pid[poller]=$!
 for _ in $(seq "$pairs"); do for name in plain stock agent dumping snapshots; do cost $name; done; done
@@ -57,7 +57,7 @@ export MALLOC_CONF=prof:true,lg_prof_sample:0
 stall() { timeout 9 env "${@:2}" >"$scratch/stall.$1" 2>/dev/null; }
 stall stock "$scratch/stall" stock "$scratch/stall.heap"
 (sleep 1; for _ in 1 2 3 4 5 6; do curl -s -o "$scratch/many.heap" --unix-socket "$(ls -t "$scratch"/cairn/*.sock | head -n 1)" http://localhost/pprof/heap; sleep 1; done) &
-stall agent LD_PRELOAD="$library" "$scratch/stall" agent
+stall agent CAIRN_CONF=listen:unix LD_PRELOAD="$library" "$scratch/stall" agent
 stall none "$scratch/stall" none
 printf 'agent: longest stall of an allocation during a snapshot of %s stacks: agent %s us, stock prof.dump %s us, without either %s us (medians of seconds)\n' \
 	"$(grep -c '^@' "$scratch/many.heap")" "$(middle "$scratch/stall.agent")" "$(middle "$scratch/stall.stock")" "$(middle "$scratch/stall.none")"

@@ -36,9 +36,9 @@ const cost = async (act, argument) => {
 };
 const updates = [], keys = [];
 for (let i = 0; i < 9; i++)
-	updates.push(await cost(() => live.showBytes(live.server.tree.bytes)));
+	updates.push(await cost(() => cairn.showBytes(cairn.server.tree.bytes)));
 for (const search of ["0", "0x", "0x5", "service", "service+0x1", "service+0x12", ""])
-	keys.push(await cost((wanted) => shownPage.go({search: wanted}, true), search));
+	keys.push(await cost((wanted) => cairn.page.go({search: wanted}, true), search));
 row("live page: update, main thread", updates, 100);
 row("live page: key of a search, main thread", keys, 50);
 await browser.close();

@@ -81,7 +81,7 @@ def tables(service, instances, stacks, hours, step):
         ("stacks", [(base + k, [base + (level << 20) + (k >> level) for level in range(DEPTH)], used) for k in range(stacks)]),
         ("processes", [(base + i, tenant, service, str(1 + i % 2), f"host-{i}", 1000 + i, "/srv/api", "ab12", (first - 1) * 10**9, "", used)
                        for i in range(instances)]),
-        ("snapshots", ((base + i, at * 10**9, 40e6 * stacks, 50e6 * stacks, 0.0, 0, float(PERIOD), 2, 0, "", 0)
+        ("snapshots", ((base + i, at * 10**9, 40e6 * stacks, 50e6 * stacks, 0.0, 0, float(PERIOD), 2, 0, "", 0, 0, 0, 0)
                        for i in range(instances) for at in times)),
     ]
     return small, base, cohorts, times

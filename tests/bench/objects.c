@@ -41,6 +41,7 @@ struct objects_cell {
 	bool irregular;
 	double lifetime_low, lifetime_high; /* 0: 0.1 to 100 */
 	bool accumulated; /* the dumps say what was ever allocated */
+	double bunch;     /* ordinary objects come and go in bunches of so many periods; 0 for each by itself */
 };
 
 static struct population populations[SCENARIO_PATHS];
@@ -202,11 +203,13 @@ static void make_steady(struct population *population, const struct objects_cell
 	population->lifetime = cell->lifetime_low > 0 ? between(cell->lifetime_low, cell->lifetime_high) : between(0.1, 100);
 	population->law = cell->law == law_any ? (enum law)(sim_uniform() * law_count) : cell->law;
 	double samples = 0;
+	population->sizes = cell->bunch > 0 ? 1 : population->sizes;
 	for (size_t s = 0; s < population->sizes; s++) {
 		population->size[s] = class_of_size(between(cell->size_low, cell->size_high));
 		samples +=
 			population->level / (double)population->sizes / population->size[s] * sim_chance(population->size[s], cell->period);
 	}
+	population->bunch = cell->bunch > 0 ? fmax(2, round(cell->bunch * cell->period / population->size[0])) : 0;
 	if (samples > 20000) /* more would only take longer */
 		population->level *= 20000 / samples;
 }
@@ -373,6 +376,10 @@ static const struct objects_cell cells[] = {
 	{"* objects: cache filling, span", "filling >= 90 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_slow_fill},
 	{"* objects: cache filling, third of span", "filling >= 90 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_live_fill},
 	{"* objects: bunches", "growing <= 3 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_bunches},
+	{"* objects: bunches, 8 dumps", "growing <= 3 %", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_bunches},
+	{"* objects: bunches of 1 MiB everywhere, 8 dumps", "alarms <= 1 %", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, NULL, .bunch = 2},
+	{"* objects: bunches of 2 MiB everywhere, 8 dumps", "alarms <= 1 %", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, NULL, .bunch = 4},
+	{"* objects: bunches of 2 MiB everywhere", "alarms <= 1 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, NULL, .bunch = 4},
 	{"* objects: three days, hourly", "growing <= 2 %", 72, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_day},
 };
 
@@ -430,8 +437,8 @@ static void make(size_t number, uint64_t seed, struct cairn_series *series, stru
 			cairn_profile_add_value_type(&profiles[i], "alloc_objects", "count");
 			cairn_profile_add_value_type(&profiles[i], "alloc_space", "bytes");
 		}
-		profiles[i].time_ns = (int64_t)((taken[i] + 1) * 6e11);
-		profiles[i].process_id = cell.restart && i >= cell.restart ? 2 : 1;
+		profiles[i].facts.time_ns = (int64_t)((taken[i] + 1) * 6e11);
+		profiles[i].facts.process_id = cell.restart && i >= cell.restart ? 2 : 1;
 	}
 	for (size_t p = 0; p < count; p++) {
 		const struct population *population = &populations[p];

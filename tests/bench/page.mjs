@@ -27,14 +27,14 @@ const times = await page.evaluate(async () => {
 	};
 	const result = {zoom: [], invert: [], search: []};
 	for (let i = 0; i < 21; i++) {
-		let box = shownPage.root;
+		let box = cairn.page.root;
 		for (let depth = 0; depth <= i % 5 && box.children().length; depth++)
 			box = box.children()[i % box.children().length];
-		result.zoom.push(await measure(() => shownPage.zoom(box)));
+		result.zoom.push(await measure(() => cairn.page.zoom(box)));
 	}
 	for (let i = 0; i < 5; i++) {
-		result.search.push(await measure(() => shownPage.go({search: "service.*" + i})));
-		result.invert.push(await measure(() => shownPage.go({view: i % 2 ? "calls" : "leaves", zoom: [], search: ""})));
+		result.search.push(await measure(() => cairn.page.go({search: "service.*" + i})));
+		result.invert.push(await measure(() => cairn.page.go({view: i % 2 ? "calls" : "leaves", zoom: [], search: ""})));
 	}
 	return result;
 });

@@ -143,7 +143,7 @@ $cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall-je
 export XDG_RUNTIME_DIR=$scratch
 ask() { curl -s -o "$scratch/many.heap" --unix-socket "$(ls -t "$scratch"/cairn/*.sock | head -n 1)" http://localhost/pprof/heap; }
 (sleep 1; for _ in $(seq 75); do ask; sleep 0.2; done) &
-timeout 20 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.ours" 2>/dev/null
+timeout 20 env LD_PRELOAD="$library" $on,listen:unix,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.ours" 2>/dev/null
 wait
 timeout 20 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.none" 2>/dev/null
 MALLOC_CONF=prof:true,lg_prof_sample:0 timeout 20 "$scratch/stall-jemalloc" stock "$scratch/stall.heap" >"$scratch/stall.stock" 2>/dev/null

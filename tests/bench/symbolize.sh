@@ -28,15 +28,18 @@ peak_of() {
 	peak_mb bash -c "exec 3>&1; ask_$1 \"\$0\" \"\$1\"" "$2" "$3"
 }
 
-# compare FILE ADDRESSES RUNS [PEER-RUNS]: a row for each peer, which runs once unless told
+# compare FILE ADDRESSES RUNS [PEER-RUNS [MOST-MB TIMES]]: a row for each peer, which runs once unless told; wanted are that much memory at
+# most, and to be so many times faster than gimli
 compare() {
-	local file=$1 addresses=$2 runs=$3 peer_runs=${4:-1} ours peer
+	local file=$1 addresses=$2 runs=$3 peer_runs=${4:-1} most=${5:-} ours peer peak verdict=
 	ours=$(seconds "$runs" ask_cairn "$file" "$addresses")
-	printf '%-44s %9.3f s, %s MB\n' "cairn" "$ours" "$(peak_of cairn "$file" "$addresses")"
+	peak=$(peak_of cairn "$file" "$addresses")
+	[ -z "$most" ] || verdict="  (wanted at most $most MB: $([ "$peak" -le "$most" ] && echo met || echo 'NOT MET'))"
+	printf '%-44s %9.3f s, %s MB%s\n' "cairn" "$ours" "$peak" "$verdict"
 	for peer in gimli llvm gnu; do
 		if have $peer; then
 			local wanted=
-			case $peer in gimli) wanted=3 ;; gnu) wanted=8 ;; esac
+			case $peer in gimli) wanted=${6:-3} ;; gnu) wanted=8 ;; esac
 			row "  against $peer ($(peak_of $peer "$file" "$addresses") MB)" "$ours" $peer "$(seconds "$peer_runs" ask_$peer "$file" "$addresses")" $wanted
 		else
 			without "  against $peer" 'not on this machine'
@@ -70,7 +73,7 @@ if [ -e "$packed" ]; then
 	[ -s "$bench/ceph.plain" ] || objcopy --decompress-debug-sections "$packed" "$bench/ceph.plain"
 	heading 'Symbolizing 20,000 random addresses of ceph-osd, compressed debug file'
 	describe 'ceph-osd.debug' "$packed" 'zlib, .debug_info of 380 MB'
-	compare "$packed" "$bench/ceph.20000" 3
+	compare "$packed" "$bench/ceph.20000" 3 3 250 4
 	heading 'The same, uncompressed'
 	describe 'ceph-osd.debug' "$bench/ceph.plain" 'C++, not compressed'
 	compare "$bench/ceph.plain" "$bench/ceph.20000" 3
