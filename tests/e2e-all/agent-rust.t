@@ -27,20 +27,20 @@ check() {
 }
 
 build "" || { broken "the example does not build here: $(tail -n 1 "$scratch/cargo.log")"; }
-LD_PRELOAD=$library _RJEM_MALLOC_CONF=prof:true,lg_prof_sample:12 "$program" 60 &
+LD_PRELOAD=$library CAIRN_CONF=listen:unix _RJEM_MALLOC_CONF=prof:true,lg_prof_sample:12 "$program" 60 &
 children+=($!)
 check $! _rjem_ "with the prefix"
-LD_PRELOAD=$library MALLOC_CONF=prof:true "$program" 60 &
+LD_PRELOAD=$library CAIRN_CONF=listen:unix MALLOC_CONF=prof:true "$program" 60 &
 children+=($!)
 wait_for 10 ask $! /cairn/status
 like "$(ask $! '/cairn/status?format=text')" '*engine warning: memory allocated through _rjem_malloc is not seen: *_RJEM_MALLOC_CONF=prof:true*' \
 	"the variable that would have been read is named"
-LD_PRELOAD=$library CAIRN_CONF=engine:jemalloc MALLOC_CONF=prof:true "$program" 60 &
+LD_PRELOAD=$library CAIRN_CONF=listen:unix,engine:jemalloc MALLOC_CONF=prof:true "$program" 60 &
 children+=($!)
 wait_for 10 ask $! /cairn/status
 like "$(ask $! '/cairn/status?format=text')" '*not enabled*_RJEM_MALLOC_CONF=prof:true*' "also where only jemalloc's profiler is wanted"
 build unprefixed
-LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:12 "$program" 60 &
+LD_PRELOAD=$library CAIRN_CONF=listen:unix MALLOC_CONF=prof:true,lg_prof_sample:12 "$program" 60 &
 children+=($!)
 check $! "" "without the prefix"
 build linked

@@ -21,7 +21,7 @@ opened() { [ -n "$(page)" ]; }
 within 60 opened
 ok $? 'it prints the address of the page'
 opened_at=$SECONDS
-verdict='remember_session grows by .* on each of [23] of [23] instances, new in release 1.1'
+verdict='remember_session keeps growing on [23] of [23] instances, by .* each, new in release 1.1'
 said() { curl -s -m 10 "$(page)/api/processes" | python3 -c 'import json, re, sys
 p = json.load(sys.stdin)["processes"][0]
 sys.exit(not (p["program"] == "api" and p["kind"] == "growing" and re.match(sys.argv[1], p["sentence"])))' "$verdict" 2>/dev/null; }

@@ -41,5 +41,5 @@ report_steps container "$scratch/steps"
 count=$(ls "$scratch/volume"/*.heap | wc -l)
 [ "$count" -ge 2 ]
 ok $? "$count dumps are in the volume"
-like "$("$cairn" top "$scratch/volume" 2>/dev/null)" '*zmalloc*' 'and are read outside, by the same binary'
+like "$("$cairn" top "$scratch/volume" 2>/dev/null)" '*_sdsnewlen*' 'and are read outside, by the same binary'
 done_testing

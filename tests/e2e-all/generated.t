@@ -27,6 +27,8 @@ is "$(cut)" 0 'node: all stacks are whole'
 holds "node: callers through V8's code, by name: $(under 'node::Start;.*outerHold.*;.*middleHold.*;.*innerHold.*AllocateUninitialized') MiB" \
 	[ "$(under 'node::Start;.*outerHold.*;.*middleHold.*;.*innerHold.*AllocateUninitialized')" -ge 20 ]
 holds 'node: and back to its start' [ "$(under 'node::Start;.*AllocateUninitialized')" -ge 90 ]
+holder() { "$cairn" top --json -n 1 "$pid" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["rows"][0]["name"])'; }
+like "$(holder)" 'JS:*innerHold *hold.js:*' 'node: its own function holds what V8 allocates'
 mv "/tmp/perf-$pid.map" "$scratch/map" && ln -s "$scratch/map" "/tmp/perf-$pid.map"
 is "$(under innerHold)" 0 'a map that is a link is not read'
 rm "/tmp/perf-$pid.map"
@@ -39,6 +41,7 @@ jcmd "$pid" Compiler.perfmap >/dev/null
 holds "java: callers through HotSpot's code, by name: $(under 'JavaMain;.*Hold.innerHold.*;.*allocateMemory.*os::malloc') MiB" \
 	[ "$(under 'JavaMain;.*Hold.innerHold.*;.*allocateMemory.*os::malloc')" -ge 20 ]
 holds 'java: and back to the start' [ "$(under 'start_thread;.*JavaMain;.*os::malloc')" -ge 85 ]
+is "$(holder)" 'void Hold.innerHold(int)' "java: its own method holds what the JDK's classes allocate"
 rm -f "/tmp/perf-$pid.map"
 end_children
 

@@ -22,7 +22,7 @@ for i in 1 2; do
 done
 wait_for 60 emptied
 port=$(free_port) page=http://127.0.0.1:$port
-"$cairn" serve --store "$store" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "$store" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 children+=("$!")
 wait_for 20 curl -sf "$page/" -o "$scratch/page"
 

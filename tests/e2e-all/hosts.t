@@ -22,7 +22,7 @@ serve() {
 	ok $? "$name starts"
 	eval "$load" >"$scratch/$name.load" 2>&1
 	ok $? "$name works"
-	processes=$("$cairn" ps --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')
+	processes=$("$cairn" ps --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["processes"]))')
 	[ "$processes" -ge 1 ]
 	ok $? "$name is seen by cairn ps ($processes processes)"
 	eval "${while_running:-:}"

@@ -1,6 +1,7 @@
 // page.mjs CHROMIUM FOLDER COUNT: drives the pages of FOLDER as a person would, and prints TAP after COUNT tests that were before.
 import {chromium} from "playwright-core";
 import {readFileSync} from "node:fs";
+const {humanBytes} = await import(process.cwd() + "/src/page/units.mjs");
 
 const [executablePath, folder, before] = process.argv.slice(2);
 const browser = await chromium.launch({executablePath, args: ["--no-sandbox"]});
@@ -31,10 +32,10 @@ const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
 /** The middle of the first box of a function, as the picture has it. */
 const place = (page, name) => page.evaluate((wanted) => {
 	const canvas = document.getElementById("picture"), at = canvas.getBoundingClientRect();
-	for (const row of shownPage.picture.rows)
+	for (const row of cairn.page.picture.rows)
 		for (const rect of row ?? [])
-			if (shownPage.name(rect.box) === wanted)
-				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * shownPage.picture.rowHeight - shownPage.picture.scroller.scrollTop + 10, width: rect.width};
+			if (cairn.page.name(rect.box) === wanted)
+				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * cairn.page.picture.rowHeight - cairn.page.picture.scroller.scrollTop + 10, width: rect.width};
 	return null;
 }, name);
 const click = async (page, name, options) => { const at = await place(page, name); await page.mouse.click(at.x, at.y, options); };
@@ -80,7 +81,7 @@ const color = async (page, name) => {
 	ok((await color(page, "buffer"))[2] < 150, "and it is marked in the picture", await color(page, "buffer"));
 	await page.locator('#search-actions [data-kind="focus"]').click();
 	ok((await text(page, "#pills")).includes("only") && (await place(page, "cache")) === null, "a search becomes a filter", await text(page, "#pills"));
-	ok((await page.evaluate(() => shownPage.root.value)) === 100, "what is left is the whole", await page.evaluate(() => shownPage.root.value));
+	ok((await page.evaluate(() => cairn.page.root.value)) === 100, "what is left is the whole", await page.evaluate(() => cairn.page.root.value));
 	await page.locator("#pills button").click();
 	ok((await place(page, "cache")) !== null && (await page.locator("#pills").isHidden()), "the pill takes it away");
 	await page.keyboard.press("/");
@@ -167,7 +168,7 @@ const color = async (page, name) => {
 	await page.keyboard.press("Escape");
 
 	await page.locator('[data-color="function"]').click();
-	const [warm, again] = [await color(page, "cache"), await page.evaluate(() => shownPage.palette.color(shownPage.root.children()[0].children()[0].children()[0]))];
+	const [warm, again] = [await color(page, "cache"), await page.evaluate(() => cairn.page.palette.color(cairn.page.root.children()[0].children()[0].children()[0]))];
 	ok(warm[0] > warm[2] + 30, "coloured by function", warm);
 	await page.locator('[data-color="module"]').click();
 	ok((await color(page, "cache")).join() !== warm.join() && (await text(page, "#legend")) === "other", "and by module, with a legend", [again, await text(page, "#legend")]);
@@ -178,10 +179,14 @@ const color = async (page, name) => {
 for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 	const page = await open("rounding", {viewport: {width, height}});
 	const inside = async (selector) => { const box = await page.locator(selector).boundingBox(); return box && box.y >= 0 && box.y + box.height <= height; };
-	const top = await inside("#detail");
+	const top = await page.locator("#detail").isHidden() && (await page.locator("#picture").boundingBox()).y < height - 100;
+	ok(top || width < 500, `${width} by ${height}: the picture is on the first screen, and nothing lies over it while nothing is selected`, await page.locator("#picture").boundingBox());
+	await page.locator("#functions tbody button").first().click();
+	await page.evaluate(() => scrollTo(0, 0));
+	const chosen = await inside("#detail");
 	await page.evaluate(() => scrollTo(0, 1e6));
 	await page.waitForTimeout(100);
-	ok(top && await inside("#detail") && (await page.evaluate(() => scrollY)) > 100, `${width} by ${height}: the details are in sight, above and at the end of the table`, [top, await inside("#detail")]);
+	ok(chosen && await inside("#detail") && (await page.evaluate(() => scrollY)) > 100, `${width} by ${height}: the details are in sight, above and at the end of the table`, [chosen, await inside("#detail")]);
 	const row = page.locator("#functions tbody tr").last(), name = await row.locator("th button").innerText();
 	await row.locator("td").first().click();
 	await page.waitForFunction((most) => { const box = document.getElementById("scroller").getBoundingClientRect(); return box.top >= 0 && box.top < most / 2; }, height, {timeout: 5000}).catch(() => undefined);
@@ -195,9 +200,9 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 		await page.locator(`[data-kind-of="${kind}"]`).click();
 		await page.locator(`[data-unit="${unit}"]`).click();
 		const {total, rows} = wanted[kind + "_" + unit];
-		const {got, most} = await page.evaluate((names) => ({got: shownPage.root.value,
+		const {got, most} = await page.evaluate((names) => ({got: cairn.page.root.value,
 			most: Math.max(...names.map(([name, self, all]) => {
-				const func = shownPage.byName.get(name), {sums} = shownPage;
+				const func = cairn.page.byName.get(name), {sums} = cairn.page;
 				return func === undefined ? 1e9 : Math.max(Math.abs(sums.self.value[func] - self), Math.abs(sums.total.value[func] - all));
 			}))}), rows.map((row) => [row.name, row.flat, row.cum]));
 		ok(Math.abs(got - total) <= 8 && rows.length > 3 && most <= 8, `${kind}_${unit}: every function has what cairn top says`, [got, total, most]);
@@ -208,14 +213,19 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 	await page.context().close();
 }
 {
+	const page = await open("attached");
+	ok((await text(page, "#warnings")).includes("Sampling began at 2023-11-14 22:43:20 UTC; 180.5 MiB were resident by then and are not in this profile"), "a profile of a process that was attached to says what is missing", await text(page, "#warnings"));
+	await page.context().close();
+}
+{
 	const page = await open("late");
 	ok((await text(page, "#warnings")).includes("300.0 MiB sampled since 2023-11-14 22:43:20 UTC, of 1.3 GiB live"), "a profile that began late says what it covers", await text(page, "#warnings"));
 	await page.context().close();
 }
 {
 	const page = await open("rounding"), wanted = JSON.parse(readFileSync(`${folder}/rounding.json`, "utf8"));
-	const bad = await page.evaluate((rows) => rows.filter(([name, shown]) => humanBytes(shownPage.sums.self.value[shownPage.byName.get(name)]) !== shown)
-		.map(([name, shown]) => [shown, humanBytes(shownPage.sums.self.value[shownPage.byName.get(name)])]), wanted);
+	const sizes = await page.evaluate((names) => names.map((name) => cairn.page.sums.self.value[cairn.page.byName.get(name)]), wanted.map(([name]) => name));
+	const bad = wanted.map(([, size], i) => [size, humanBytes(sizes[i])]).filter(([size, ours]) => size !== ours);
 	ok(wanted.length > 500 && bad.length === 0, `${wanted.length} sizes are rounded as cairn top rounds them`, bad.slice(0, 5));
 	await page.context().close();
 }
@@ -225,11 +235,11 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 		const parse = (color) => color.startsWith("#") ? [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)) : color.match(/\d+/g).slice(0, 3).map(Number);
 		const light = (color) => parse(color).map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
 			.reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-		const ink = light(shownPage.picture.ink), all = [];
+		const ink = light(cairn.page.picture.ink), all = [];
 		for (const mode of ["module", "function"]) {
-			shownPage.palette.mode = mode;
-			for (const {box} of shownPage.picture.rects()) {
-				const paper = light(shownPage.palette.color(box));
+			cairn.page.palette.mode = mode;
+			for (const {box} of cairn.page.picture.rects()) {
+				const paper = light(cairn.page.palette.color(box));
 				all.push((Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05));
 			}
 		}
@@ -254,7 +264,7 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 		return file_.suggestedFilename();
 	};
 	ok((await keep("folded", "kept.folded")).endsWith(".folded") && (await keep("pprof", "kept.pb.gz")).endsWith(".pb.gz"), "stacks and profile can be kept");
-	const drawn = await page.evaluate(() => shownPage.picture.rects().length);
+	const drawn = await page.evaluate(() => cairn.page.picture.rects().length);
 	ok((await keep("svg", "kept.svg")).endsWith(".svg"), "so can the picture");
 	const svg = await page.context().newPage();
 	await svg.goto(`file://${folder}/kept.svg`);
@@ -336,22 +346,23 @@ for (const [what, options] of Object.entries({
 }
 {
 	const page = await open("film");
-	const chart = async () => page.locator("#chart-sheet").boundingBox();
 	/** Where a dump is on the screen. */
 	const at = async (point) => {
-		const box = await chart(), part = await page.evaluate((wanted) => shownPage.chart.place(wanted), point);
-		return {x: box.x + box.width * part, y: box.y + box.height / 2 - 60};
+		const box = await page.locator("#chart").boundingBox();
+		return {x: box.x + await page.evaluate((wanted) => cairn.chart.x(cairn.chart.course.points[wanted].id), point), y: box.y + 60};
 	};
-	const total = () => page.evaluate(() => shownPage.root.value);
-	const dump = (point) => page.evaluate((wanted) => facts.film.totals[wanted], point);
+	const total = () => page.evaluate(() => cairn.page.root.value);
+	const dump = (point) => page.evaluate((wanted) => cairn.page.data.facts.film.totals[wanted], point);
 	/** Within what rounding to whole bytes leaves. */
 	const near = async (got, wanted) => Math.abs((await got) - wanted) < 40;
 	/** The line of the legend, and what it should say. */
 	const legend = (name) => page.locator("#layers li", {has: page.getByText(name, {exact: true})}).innerText().then((words) => words.replace(/\s+/g, " "));
-	const said = (name, from, to) => page.evaluate(([wanted, a, b]) => {
-		const layer = facts.film.layers.find((at) => at.name === wanted), change = layer.values[b] - layer.values[a];
-		return `${layer.name} ${humanBytes(layer.values[b])}` + (a === b || !change ? "" : ` ${change > 0 ? "+" : ""}${humanBytes(change)}`);
-	}, [name, from, to]);
+	const said = async (name, from, to) => {
+		const layer = await page.evaluate((wanted) => cairn.page.data.facts.film.layers.find((at) => at.name === wanted), name);
+		const change = layer.values[to] - layer.values[from];
+		const arrows = {growing: "↗ ", filling: "⤴ ", sawtooth: "∿ ", shrinking: "↘ "};
+		return `${layer.name} ${arrows[layer.verdict] ?? ""}${humanBytes(layer.values[to])}` + (from === to || !change ? "" : ` ${change > 0 ? "+" : ""}${humanBytes(change)}`);
+	};
 	ok((await legend("0x1000")) === (await said("0x1000", 0, 23)), "the legend is of all the time", [await legend("0x1000"), await said("0x1000", 0, 23)]);
 	ok(await near(total(), await dump(23) - await dump(0)), "a film opens with what changed in all its time", [await total(), await dump(0), await dump(23)]);
 	ok((await text(page, "#total")).startsWith("+") && (await text(page, "#glance-title")) === "What grew most", "and says so", await text(page, "#total"));
@@ -364,12 +375,12 @@ for (const [what, options] of Object.entries({
 	ok((await hash(page)).includes("range=5-15"), "dragging over the chart chooses a range", await hash(page));
 	ok(await near(total(), await dump(15) - await dump(5)), "the picture is of that range", await total());
 	ok((await page.locator("#functions tbody tr").first().innerText()).includes("+"), "and so is the table", await page.locator("#functions tbody tr").first().innerText());
-	ok((await text(page, "#range-text")).includes("11 dumps"), "in words too", await text(page, "#range-text"));
+	ok((await text(page, "#moment")).includes("11 dumps"), "in words too", await text(page, "#moment"));
 	ok((await legend("0x1000")) === (await said("0x1000", 5, 15)) && (await legend("0x1000")) !== (await said("0x1000", 0, 23)), "and in the legend", [await legend("0x1000"), await said("0x1000", 5, 15)]);
-	ok((await text(page, "#chart-tip")).includes("All live memory"), "the pointer tells what there was", await text(page, "#chart-tip"));
+	ok((await text(page, "#chart-tip")).includes("Live memory"), "the pointer tells what there was", await text(page, "#chart-tip"));
 	ok((await text(page, "#functions")).includes("~"), "what sampling may explain is marked in the table");
-	const noisy = await page.evaluate(() => shownPage.picture.rows.flat().find((rect) => rect.box.func && rect.box.above && rect.box.isNoise() && rect.width > 12)?.box.func ?? 0);
-	const name = await page.evaluate((func) => shownPage.data.functions[func].name, noisy), grey = await color(page, name);
+	const noisy = await page.evaluate(() => cairn.page.picture.rows.flat().find((rect) => rect.box.func && rect.box.above && rect.box.isNoise() && rect.width > 12)?.box.func ?? 0);
+	const name = await page.evaluate((func) => cairn.page.data.functions[func].name, noisy), grey = await color(page, name);
 	ok(noisy > 0 && Math.max(...grey) - Math.min(...grey) < 25, "and grey in the picture", grey);
 	const one = await at(10);
 	await page.mouse.click(one.x, one.y);
@@ -382,8 +393,11 @@ for (const [what, options] of Object.entries({
 	await page.keyboard.press("ArrowRight");
 	ok((await hash(page)).includes("range=5-16"), "arrow keys move one end", await hash(page));
 	await page.keyboard.press("Home");
-	ok((await hash(page)).includes("range=0"), "as far as to one dump", await hash(page));
+	ok(/range=0$/.test(await hash(page)), "as far as to one dump", await hash(page));
 	await page.keyboard.press("ArrowRight");
+	ok(/range=1$/.test(await hash(page)), "which they move then", await hash(page));
+	await page.keyboard.press("ArrowLeft");
+	await page.keyboard.press("Shift+ArrowRight");
 	await page.keyboard.press("ArrowRight");
 	ok((await hash(page)).includes("range=0-2") && (await page.locator("#range-to").getAttribute("aria-valuenow")) === "2", "and those who cannot see are told", await hash(page));
 	await page.locator("#range-last").click();
@@ -404,7 +418,6 @@ for (const [what, options] of Object.entries({
 	await page.context().close();
 	const phone = await open("film", {viewport: {width: 360, height: 740}, deviceScaleFactor: 3, hasTouch: true, isMobile: true});
 	ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "a film fits on a phone", await phone.evaluate(() => document.documentElement.scrollWidth));
-	ok(await phone.evaluate(() => { const wide = document.querySelector(".wide"); return wide.scrollLeft > 0 && wide.scrollLeft + wide.clientWidth >= wide.scrollWidth - 1; }), "the chart is scrolled to the newest dump");
 	await phone.context().close();
 	const ended = await open("ended");
 	ok(/Resident memory\s*not measured\s*$/.test(await text(ended, "#layers")), "the legend does not take an unmeasured value for 0", await text(ended, "#layers"));
@@ -419,18 +432,19 @@ for (const [what, options] of Object.entries({
 	const page = await open("known", {}, "#tab=churn"), cells = (selector) => page.locator(selector).evaluateAll((list) => list.map((cell) => cell.textContent));
 	ok((await page.locator("#panel-churn").isVisible()) && (await page.locator("#tab-churn").getAttribute("aria-selected")) === "true", "an address leads to churn");
 	const heads = await cells("#panel-churn thead th"), names = await cells("#panel-churn tbody th");
-	ok(heads.join() === "Bytes/s,Objects/s,Median life,Within 1 ms,Other thread,Call path" && ["open_request", "hand_over", "hold_spike"].every((name) => names.includes(name)),
+	ok(heads.join() === "Freed again,Objects/s,Median life,<1 ms,Other thread,Call path" && ["open_request", "hand_over", "hold_spike"].every((name) => names.includes(name)),
 		"which has a row for each call path that frees", [heads, names]);
 	const handed = await page.locator("#panel-churn tbody tr", {hasText: "hand_over"}).locator("td").evaluateAll((list) => list.map((cell) => cell.textContent));
-	ok(/[KM]iB$/.test(handed[0]) && / [µm]s$/.test(handed[2]) && /^(9\d\.\d|100) %$/.test(handed[4]), "with rate, lifetime and who freed", handed);
+	ok(/[KM]iB\/s$/.test(handed[0]) && / [µm]s$/.test(handed[2]) && /^(9\d\.\d|100) %$/.test(handed[4]), "with rate, lifetime and who freed", handed);
 	await page.locator("#panel-churn tbody button", {hasText: "hand_over"}).click();
-	ok((await text(page, "#detail-name")) === "hand_over" && (await page.evaluate(() => metric.type)) === "alloc_space" && (await place(page, "main")), "and leads to who allocates there",
+	ok((await text(page, "#detail-name")) === "hand_over" && (await page.evaluate(() => cairn.page.metric.type)) === "alloc_space" && (await place(page, "main")), "and leads to who allocates there",
 		[await text(page, "#detail-name"), await hash(page)]);
 	await page.locator("#tab-bill").click();
 	ok(/resident/.test(await text(page, "#panel-bill")) && /mapped by the service itself/.test(await text(page, "#panel-bill")) && /the process has ended/.test(await text(page, "#panel-bill")),
 		"the bill of the last moment is there", await text(page, "#panel-bill"));
 	ok(/last moment of the process: killed by signal 9/.test(await text(page, "#warnings")), "and its cause", await text(page, "#warnings"));
-	ok(await page.evaluate(() => document.getElementById("history").shadowRoot.querySelectorAll("svg path.resident").length > 0), "and memory up to then, as a chart");
+	ok((await page.evaluate(() => cairn.chart.course.seconds.length)) > 2 && /Memory up to the end: the last .*, killed by signal 9/.test(await text(page, "#moment"))
+		&& /Resident memory/.test(await text(page, "#layers")), "and memory up to then, as a chart", [await text(page, "#moment"), await text(page, "#layers")]);
 	const small = await open("small", {}, "#tab=churn"), ground = (one) => one.evaluate(() => getComputedStyle(document.documentElement).backgroundColor + getComputedStyle(document.body).color);
 	ok((await ground(page)) === (await ground(small)), "whose style stays with it", [await ground(page), await ground(small)]);
 	ok((await small.locator("#tab-churn").isHidden()) && (await small.locator("#tab-bill").isHidden()) && (await small.locator("#panel-functions").isVisible()),
@@ -441,7 +455,7 @@ for (const [what, options] of Object.entries({
 	await page.reload();
 	await page.waitForSelector("html[data-ready]");
 	ok(await shows(page, "#ages", "1 s to 10 s"), "there are ages", await text(page, "#panel-sizes"));
-	for (const [kind, name, words] of [["peak", "hold_spike", "memory at the peak"], ["slack", "hold_loose", "slack"], ["mapped", "map_cache", "memory mapped by the service itself in 1 piece"]]) {
+	for (const [kind, name, words] of [["peak", "hold_spike", "live memory at its highest point"], ["slack", "hold_loose", "slack"], ["mapped", "map_cache", "memory mapped by the service itself in 1 piece"]]) {
 		await page.locator(`[data-kind-of="${kind}"]`).click();
 		const whole = (await place(page, "everything")).width, box = await place(page, name);
 		ok(box && box.width > 0.4 * whole && (await text(page, "#total")).includes(words), `the picture shows ${kind}`, [box, whole, await text(page, "#total")]);
@@ -451,7 +465,7 @@ for (const [what, options] of Object.entries({
 	await page.context().close();
 	const alive = await open("alive");
 	await alive.locator('[data-kind-of="fragmentation"]').click();
-	ok((await place(alive, "hold_sparse")).width > 0.8 * (await place(alive, "everything")).width && (await alive.locator("#history").count()) === 0, "of a process that runs there is fragmentation, and no end");
+	ok((await place(alive, "hold_sparse")).width > 0.8 * (await place(alive, "everything")).width && (await alive.locator("#timeline").isHidden()), "of a process that runs there is fragmentation, and no end");
 	await alive.context().close();
 	const phone = await open("known", {viewport: {width: 360, height: 740}, deviceScaleFactor: 3, hasTouch: true, isMobile: true}, "#tab=churn");
 	ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "all of it fits on a phone", await phone.evaluate(() => document.documentElement.scrollWidth));
@@ -459,7 +473,13 @@ for (const [what, options] of Object.entries({
 }
 {
 	const page = await open("deep");
-	ok((await page.evaluate(() => shownPage.picture.rows.length)) === 4001, "a stack 4,000 deep has all its rows");
+	const rows = () => page.evaluate(() => cairn.page.picture.rows.length);
+	ok((await rows()) === 3 && (await place(page, "f3999")) !== null, "frames that everything goes through are one box", await rows());
+	await click(page, "f0");
+	ok((await rows()) === 4001, "a click opens it: a stack 4,000 deep has all its rows", await rows());
+	await click(page, "everything");
+	ok((await rows()) === 3, "and one on everything closes it", await rows());
+	await click(page, "f0");
 	await page.evaluate(() => { document.getElementById("scroller").scrollTop = 1e9; });
 	await page.waitForTimeout(100);
 	await click(page, "f3999");
@@ -472,11 +492,11 @@ for (const [what, options] of Object.entries({
 	const zooms = await page.evaluate(async () => {
 		const times = [];
 		for (let i = 0; i < 15; i++) {
-			let box = shownPage.root;
+			let box = cairn.page.root;
 			for (let depth = 0; depth <= i % 5 && box.children().length; depth++)
 				box = box.children()[i % box.children().length];
 			const start = performance.now();
-			shownPage.zoom(box);
+			cairn.page.zoom(box);
 			await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 			times.push(performance.now() - start);
 		}

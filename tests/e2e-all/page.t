@@ -16,7 +16,7 @@ MALLOC_CONF=prof:true,lg_prof_sample:13,prof_accum:true,prof_final:true,prof_pre
 values=$(ls "$scratch"/values*.heap)
 "$cairn" html "$values" -o "$scratch/values.html" 2>/dev/null
 for value in inuse_space inuse_objects alloc_space alloc_objects; do
-	"$cairn" top --fold-wrappers --json -n 0 --value "$value" "$values" 2>/dev/null # as pages do
+	"$cairn" top --json -n 0 --value "$value" "$values" 2>/dev/null # as pages do
 done | python3 -c 'import json, sys; print(json.dumps({top["type"]: top for top in map(json.loads, filter(str.strip, sys.stdin))}))' >"$scratch/values.json"
 # Sampling that began half an hour after the process.
 {
@@ -24,6 +24,8 @@ done | python3 -c 'import json, sys; print(json.dumps({top["type"]: top for top 
 	printf '# cairn time 1700003600.0\n# cairn active_since 1700001800.5\n# cairn stats.allocated 1395864371\n# cairn end\n'
 } >"$scratch/late.heap"
 "$cairn" html "$scratch/late.heap" -o "$scratch/late.html" 2>/dev/null
+sed 's/^# cairn stats.allocated .*/# cairn active_before 189267968/' "$scratch/late.heap" >"$scratch/attached.heap"
+"$cairn" html "$scratch/attached.heap" -o "$scratch/attached.html" 2>/dev/null
 # Sizes at and beside every place where rounding may differ.
 python3 - "$scratch/rounding.heap" <<'EOF'
 import sys
@@ -90,7 +92,7 @@ ok $? 'the browser test came to its end'
 sed 's/^/# /' "$scratch/error" | head -n 12
 # What was kept from the page, read by others.
 top_of() {
-	"$cairn" top --fold-wrappers --json -n 0 --value "${2:-inuse_space}" "$1" 2>/dev/null |
+	"$cairn" top --json -n 0 --value "${2:-inuse_space}" "$1" 2>/dev/null |
 		python3 -c 'import json, sys; T = json.load(sys.stdin); print(T["total"], [(r["name"], r["flat"], r["cum"]) for r in T["rows"] if r["cum"]])'
 }
 same_top() { # same_top ONE OTHER: within what rounding leaves
@@ -110,6 +112,6 @@ is $? 0 'go tool pprof accepts it'
 is "$(sed -n 's/^.* \(remember_session\|load_page\).*$/\1/p' "$scratch/go-top" | sort | xargs)" 'load_page remember_session' 'with the functions that hold most'
 go tool pprof -top -nodecount=3 -sample_index=inuse_space "$scratch/kept-filtered.pb.gz" >"$scratch/go-filtered" 2>>"$scratch/go-error"
 like "$(cat "$scratch/go-filtered")" '*100%*remember_session*' 'and takes what a filter left'
-holds 'the scripts of the page have the types their comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2022 \
-	--lib es2022,dom,dom.iterable src/page/*.js
+holds 'the scripts of the page have the types their comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --noUnusedLocals --target es2022 --module es2022 \
+	--lib es2023,dom,dom.iterable src/page/*.mjs
 done_testing

@@ -16,6 +16,12 @@ function ok(good, name, got) {
 	if (!good && got !== undefined)
 		console.log("#   got " + JSON.stringify(got));
 }
+/** The address of a request of the server whose page is at ADDRESS, with its token. @param {string} address @param {string} path */
+function apiUrl(address, path) {
+	const to = new URL(path, address.split("?")[0]);
+	to.searchParams.set("token", new URL(address).searchParams.get("token"));
+	return to.href;
+}
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Lets the shell do something, and waits until it has. */
 async function shell(command) {
@@ -49,7 +55,7 @@ async function network(url) {
 		}
 	});
 	await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-	return {url: `http://127.0.0.1:${server.address().port}/`, set: (next) => {
+	return {url: `http://127.0.0.1:${server.address().port}/${to.search}`, set: (next) => {
 		state = next;
 		if (next !== "silent")
 			sockets.forEach((socket) => socket.destroy());
@@ -75,16 +81,16 @@ const shown = (page) => page.evaluate(() => document.documentElement.dataset.sho
 const until = (page, condition, argument, timeout = 40000) => page.waitForFunction(condition, argument, {timeout}).then(() => true, () => false);
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
 const place = (page, name) => page.evaluate((wanted) => {
-	const at = document.getElementById("picture").getBoundingClientRect(), {picture} = shownPage;
+	const at = document.getElementById("picture").getBoundingClientRect(), {picture} = cairn.page;
 	for (const row of picture.rows)
 		for (const rect of row ?? [])
-			if (shownPage.name(rect.box) === wanted)
+			if (cairn.page.name(rect.box) === wanted)
 				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * picture.rowHeight - picture.scroller.scrollTop + 10, left: rect.x, width: rect.width};
 	return null;
 }, name);
 /** What the picture shows: names and colours, row by row, in their order. */
-const drawn = (page) => page.evaluate(() => shownPage.picture.rows.map((row) => [...row].sort((a, b) => a.x - b.x)
-	.map((rect) => shownPage.name(rect.box) + shownPage.palette.color(rect.box)).join()).join("\n"));
+const drawn = (page) => page.evaluate(() => cairn.page.picture.rows.map((row) => [...row].sort((a, b) => a.x - b.x)
+	.map((rect) => cairn.page.name(rect.box) + cairn.page.palette.color(rect.box)).join()).join("\n"));
 /** Text that is too faint for what it stands on, by WCAG 2 AA: everything that can be seen, but for buttons that are off. */
 const faint = (page) => page.evaluate(() => {
 	const canvas = document.createElement("canvas"), pen = canvas.getContext("2d", {willReadFrequently: true});
@@ -116,7 +122,7 @@ const faint = (page) => page.evaluate(() => {
 	/* A process that leaks. */
 	const page = await open(liveUrl);
 	ok(await until(page, () => /remember_session grows/.test(document.getElementById("verdict").textContent), null, 90000), "the verdict names the leak", await text(page, "#verdict"));
-	const boxes = await page.evaluate(() => ["state", "verdict", "tile-resident", "tile-total", "tile-growth", "tile-bill", "live-chart", "picture", "functions"]
+	const boxes = await page.evaluate(() => ["state", "verdict", "tile-resident", "tile-total", "tile-growth", "tile-bill", "chart", "picture", "functions"]
 		.map((id) => [id, document.getElementById(id).getBoundingClientRect()]).map(([id, box]) => [id, box.top, box.bottom, box.width]));
 	ok(boxes.every(([id, top, bottom, width]) => top >= 0 && width > 0 && (["picture", "functions"].includes(id) ? top + 100 < 768 : bottom < 768)),
 		"header, verdict, tiles, timeline, and the top of picture and table are in sight at 1366 by 768", boxes);
@@ -124,7 +130,7 @@ const faint = (page) => page.evaluate(() => {
 	const tiles = await text(page, "#tiles");
 	ok(/[\d.]+ MiB/.test(tiles) && /% of .*GiB/.test(tiles) && /\+[\d.]+ MiB/.test(tiles), "the tiles have numbers", tiles);
 	const pixels = await page.evaluate(() => {
-		const canvas = document.getElementById("live-chart"), data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, colors = new Set();
+		const canvas = document.getElementById("chart"), data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, colors = new Set();
 		for (let i = 0; i < data.length; i += 4)
 			if (data[i + 3] > 200)
 				colors.add(data[i] + "," + data[i + 1] + "," + data[i + 2]);
@@ -164,21 +170,21 @@ const faint = (page) => page.evaluate(() => {
 	ok(/\+[\d.]+ (KiB|MiB)/.test(await text(page, "#functions")), "the table shows changes");
 	await page.keyboard.press("b");
 	ok(await until(page, () => document.getElementById("tab-functions").textContent === "Now"), "and again clears it");
-	const chart = await page.locator("#live-chart").boundingBox();
+	const chart = await page.locator("#chart").boundingBox();
 	await page.mouse.move(chart.x + 120, chart.y + 60);
 	await page.mouse.down();
 	await page.mouse.move(chart.x + chart.width / 2, chart.y + 60, {steps: 4});
 	await page.mouse.move(chart.x + chart.width - 60, chart.y + 60, {steps: 4});
 	await page.mouse.up();
 	ok(await until(page, () => /What changed from/.test(document.getElementById("moment").textContent)), "dragging on the timeline shows what changed in that time",
-		[await text(page, "#moment"), await text(page, "#verdict"), await page.evaluate(() => [live.history.points.length, live.busy, live.lostSince])]);
+		[await text(page, "#moment"), await text(page, "#verdict"), await page.evaluate(() => [cairn.history.points.length, cairn.busy, cairn.lostSince])]);
 	ok(/at=/.test(await hash(page)) && /base=/.test(await hash(page)), "and the address has both ends", await hash(page));
 	await page.locator("#clear-base").click();
 	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent)), "a button leads back");
-	await page.locator("#live-chart").focus();
+	await page.locator("#range-to").focus();
 	await page.keyboard.press("Home");
-	ok(await until(page, () => Number(document.documentElement.dataset.shown) === live.history.points[0].id), "the keyboard moves along the timeline", await shown(page));
-	ok((await page.locator("#live-chart").getAttribute("aria-valuetext")).includes("Memory at"), "and says where it is");
+	ok(await until(page, () => Number(document.documentElement.dataset.shown) === cairn.history.points[0].id), "the keyboard moves along the timeline", await shown(page));
+	ok(/^\d\d:\d\d:\d\d, [\d.]+ MiB$/.test(await page.locator("#range-to").getAttribute("aria-valuetext")), "and says where it is");
 	await page.locator("#follow").click();
 
 	/* Tabs. */
@@ -199,11 +205,11 @@ const faint = (page) => page.evaluate(() => {
 	ok(await page.locator("#panel-bill").isVisible(), "the bar opens the bill");
 
 	/* Peak, slack, sizes and ages, while it follows and in a change. */
-	const value = () => page.evaluate(() => ({type: metric.type, total: shownPage.tree.total.value[0]})), amounts = {};
+	const value = () => page.evaluate(() => ({type: cairn.page.metric.type, total: cairn.page.tree.total.value[0]})), amounts = {};
 	await page.locator("#tab-functions").click();
 	for (const kind of ["peak", "slack", "alloc", "inuse"]) {
 		await page.locator(`[data-kind-of="${kind}"]`).click();
-		await until(page, (wanted) => metric.type === wanted + "_space", kind, 5000);
+		await until(page, (wanted) => cairn.page.metric.type === wanted + "_space", kind, 5000);
 		amounts[kind] = (await value()).total;
 	}
 	ok(amounts.peak > 0.5 * amounts.inuse && amounts.slack > 0 && amounts.slack < amounts.inuse && amounts.alloc > amounts.inuse,
@@ -225,7 +231,7 @@ const faint = (page) => page.evaluate(() => {
 	await page.locator("#tab-sizes").click();
 	ok(await until(page, () => document.querySelectorAll("#ages .part").length >= 2 && document.querySelectorAll("#sizes .part").length >= 2, null, 15000),
 		"there are sizes and ages", await text(page, "#panel-sizes"));
-	const share = () => page.evaluate(() => shownPage.tree.total.value[0] / shownPage.wholeSums.self.value.reduce((sum, one) => sum + one, 0));
+	const share = () => page.evaluate(() => cairn.page.tree.total.value[0] / cairn.page.wholeSums.self.value.reduce((sum, one) => sum + one, 0));
 	await page.locator("#ages .part-more").nth(1).click();
 	ok(/1 s and older/.test(await text(page, "#pills")) && (await share()) < 0.999 && (await share()) > 0.3, "what is older than a second can be seen alone",
 		[await text(page, "#pills"), await share()]);
@@ -247,30 +253,47 @@ const faint = (page) => page.evaluate(() => {
 	await page.locator("#search").fill("");
 
 	/* Actions. */
-	await page.locator("#pause").click();
-	ok(await until(page, () => /paused/.test(document.getElementById("state").textContent) && document.getElementById("pause").textContent === "Start"), "Pause stops sampling", await text(page, "#state"));
-	await page.locator("#pause").click();
-	ok(await until(page, () => /sampling/.test(document.getElementById("state").textContent)), "and Start starts it");
 	let posts = [];
 	page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
+	await page.locator("#pause").click();
+	const held = await shown(page);
+	await until(page, (old) => cairn.history.points.at(-1).id > Number(old), held);
+	ok((await shown(page)) === held && (await text(page, "#pause")) === "Resume" && posts.length === 0, "Pause holds the page still, not the service", [held, await shown(page), posts]);
+	await page.locator("#pause").click();
+	ok(await until(page, (old) => document.documentElement.dataset.shown !== old, held), "and Resume follows again");
+	/** @param {string} answer */
+	const sampling = async (answer) => {
+		await page.locator("#more-button").click();
+		await page.locator("#sampling").click();
+		if (answer)
+			await page.locator(`#confirm button[value="${answer}"]`).click();
+	};
+	await sampling("no");
+	await sleep(300);
+	ok(posts.length === 0, "Stop sampling asks first, and is not done when it is not meant", posts);
+	await sampling("yes");
+	ok(await until(page, () => /paused/.test(document.getElementById("state").textContent) && document.getElementById("sampling").textContent === "Start sampling"), "else sampling stops", await text(page, "#state"));
+	await sampling("");
+	ok(await until(page, () => /sampling since/.test(document.getElementById("state").textContent)), "and Start sampling starts it");
+	posts = [];
 	await page.locator("#more-button").click();
 	await page.locator('[data-live="reset"]').click();
 	ok(await page.locator("#confirm").isVisible(), "discarding asks first");
 	await page.locator('#confirm button[value="no"]').click();
 	await sleep(300);
 	ok(posts.length === 0, "and is not done when it is not meant", posts);
-	/* After a pause, a few dumps must show that it still grows; until they are there, the verdict is that of before, or another. */
+	/* After such a break, a few dumps must show that it still grows; until they are there, the verdict is that of before, or another. */
 	for (let i = 0; i < 6; i++)
 		await until(page, (old) => document.documentElement.dataset.shown !== old, await shown(page));
-	ok(await until(page, () => /^remember_session grows/.test(document.getElementById("verdict").textContent), null, 120000), "after the pause it is found to grow again", await text(page, "#verdict"));
+	ok(await until(page, () => /^remember_session keeps growing/.test(document.getElementById("verdict").textContent), null, 120000), "after the break it is found to grow again", await text(page, "#verdict"));
 	const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save").click()]);
 	await download.saveAs(folder + "/saved.html");
 	const saved = await (await browser.newContext()).newPage();
 	await saved.goto(`file://${folder}/saved.html`);
 	await saved.waitForSelector("html[data-ready]");
 	ok(/remember_session/.test(await text(saved, "#functions")) && /What keeps growing/.test(await text(saved, "#glance")), "Save writes the page as one file", await text(saved, "#glance"));
-	ok((await saved.locator("#timeline").isVisible()) && /dumps in .*; this page holds the one of/.test(await text(saved, "#range-text"))
-		&& (await saved.locator("#chart [data-layer]").count()) > 0 && (await saved.locator("#range-from").isHidden()), "with the timeline", await text(saved, "#range-text"));
+	ok((await saved.locator("#timeline").isVisible()) && /dumps in .*; this page holds the one of/.test(await text(saved, "#moment"))
+		&& (await text(saved, "#layers")).includes("remember_session") && (await saved.locator("#range-from").isHidden()), "with the timeline", await text(saved, "#moment"));
 	await saved.locator("#tab-churn").click();
 	ok((await saved.locator("#panel-churn tbody tr").count()) > 0, "and with churn", await text(saved, "#panel-churn"));
 	await page.locator("#more-button").click();
@@ -283,10 +306,10 @@ const faint = (page) => page.evaluate(() => {
 	ok(page.problems.length === 0, "nothing went wrong, and nothing came from elsewhere", page.problems);
 
 	/* The network drops, the laptop sleeps, the server stands still. */
-	const follows = (since) => until(page, (old) => Number(document.documentElement.dataset.shown) > Number(old) && live.lostSince === 0
-		&& !/No connection/.test(document.getElementById("verdict").textContent), since, 60000);
-	let points = await page.evaluate(() => live.history.points.length), last = await shown(page);
-	const wire = await network(liveUrl), far = await open(wire.url), lost = () => until(far, () => /No connection to the server for \d+ s/
+	const follows = (since) => until(page, (old) => Number(document.documentElement.dataset.shown) > Number(old) && cairn.lostSince === 0
+		&& !/no connection/.test(document.getElementById("verdict").textContent), since, 60000);
+	let points = await page.evaluate(() => cairn.history.points.length), last = await shown(page);
+	const wire = await network(liveUrl), far = await open(wire.url), lost = () => until(far, () => /no connection to the server for \d+ s/
 		.test(document.getElementById("verdict").textContent), null, 60000);
 	for (const [state, name] of [["cut", "a network that breaks"], ["silent", "a network that goes silent"]]) {
 		const before = await shown(far);
@@ -294,14 +317,14 @@ const faint = (page) => page.evaluate(() => {
 		ok(await lost(), `${name} is noticed`, await text(far, "#verdict"));
 		ok(await far.locator("#pause").isDisabled(), "and what cannot be done is not offered");
 		wire.set("up");
-		ok(await until(far, (old) => Number(document.documentElement.dataset.shown) > Number(old) && live.lostSince === 0
-			&& !/No connection/.test(document.getElementById("verdict").textContent), before, 60000), "and the page goes on when it is back", await text(far, "#verdict"));
+		ok(await until(far, (old) => Number(document.documentElement.dataset.shown) > Number(old) && cairn.lostSince === 0
+			&& !/no connection/.test(document.getElementById("verdict").textContent), before, 60000), "and the page goes on when it is back", await text(far, "#verdict"));
 	}
 	await far.context().close();
 	wire.close();
 	last = await shown(page);
 	await shell("stop-server");
-	ok(await until(page, () => /No connection to the server for \d+ s/.test(document.getElementById("verdict").textContent), null, 60000),
+	ok(await until(page, () => /no connection to the server for \d+ s/.test(document.getElementById("verdict").textContent), null, 60000),
 		"a server that stands still is noticed", await text(page, "#verdict"));
 	await shell("continue-server");
 	ok(await follows(last), "and is followed again when it goes on", await text(page, "#verdict"));
@@ -313,19 +336,19 @@ const faint = (page) => page.evaluate(() => {
 	await sleep(4000);
 	ok((await follows(last)) && await until(page, () => /data \d+ s old/.test(document.getElementById("state").textContent), null, 15000),
 		"after a sleep of two hours it goes on, and its ages are right", await text(page, "#state"));
-	ok((await page.evaluate(() => live.history.points.length)) > points, "and nothing of what it had is lost");
+	ok((await page.evaluate(() => cairn.history.points.length)) > points, "and nothing of what it had is lost");
 	await page.evaluate(() => { Date.now = window.realNow; });
 
 	/* The server goes away and comes back; the process stops, goes on and is killed. */
 	await shell("restart-server");
-	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent) && !/No connection/.test(document.getElementById("verdict").textContent)
-		&& live.lostSince === 0 && live.history.points.length >= 1 && live.history.points[0].id > Date.now() - 60000), "a server that was killed and started again is found again", await text(page, "#verdict"));
+	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent) && !/no connection/.test(document.getElementById("verdict").textContent)
+		&& cairn.lostSince === 0 && cairn.history.points.length >= 1 && cairn.history.points[0].id > Date.now() - 60000), "a server that was killed and started again is found again", await text(page, "#verdict"));
 	await shell("stop-process");
-	ok(await until(page, () => /Stopped by a signal/.test(document.getElementById("verdict").textContent)), "a stopped process is said to be stopped", await text(page, "#verdict"));
+	ok(await until(page, () => /stopped by a signal/.test(document.getElementById("verdict").textContent)), "a stopped process is said to be stopped", await text(page, "#verdict"));
 	await shell("continue-process");
 	ok(await until(page, () => /sampling/.test(document.getElementById("state").textContent)), "and goes on", await text(page, "#state"));
 	await shell("kill-process");
-	ok(await until(page, () => /Killed by signal 9 .* remember_session held \d+ %/.test(document.getElementById("verdict").textContent)), "how it ended, and who held most", await text(page, "#verdict"));
+	ok(await until(page, () => /killed \(SIGKILL\) .* remember_session held \d+ %/.test(document.getElementById("verdict").textContent)), "how it ended, and who held most", await text(page, "#verdict"));
 	ok(/ended/.test(await text(page, "#state")) && (await page.locator("#pause").isDisabled()), "it cannot be paused any more");
 	await page.context().close();
 }
@@ -342,7 +365,7 @@ const faint = (page) => page.evaluate(() => {
 	await page.context().close();
 	const own = await open(urls.agent), first = await shown(own);
 	ok(await until(own, (old) => Number(document.documentElement.dataset.shown) > Number(old), first), "the agent's own page is live", await text(own, "#state"));
-	ok(/redis-server/.test(await text(own, "#title")) && /[\d.]+ MiB/.test(await text(own, "#tile-resident")) && (await own.evaluate(() => live.history.resident.length)) > 1,
+	ok(/redis-server/.test(await text(own, "#title")) && /[\d.]+ MiB/.test(await text(own, "#tile-resident")) && (await own.evaluate(() => cairn.history.resident.length)) > 1,
 		"with resident memory over time", await text(own, "#tiles"));
 	ok(own.problems.length === 0, "without complaints", own.problems);
 	await own.context().close();
@@ -368,25 +391,25 @@ const faint = (page) => page.evaluate(() => {
 	await page.locator("#tab-runs").click();
 	ok(await until(page, () => /killed by the OOM killer/.test(document.getElementById("panel-runs").innerText), null, 15000), "runs are listed with their ends", await text(page, "#panel-runs"));
 	await page.locator("#panel-runs tbody button").last().click();
-	ok(await until(page, () => Number(document.documentElement.dataset.shown) === live.history.runs.at(-1).last, null, 15000), "and lead to their last moments",
-		[await shown(page), await page.evaluate(() => live.history.runs)]);
+	ok(await until(page, () => Number(document.documentElement.dataset.shown) === cairn.history.runs.at(-1).last, null, 15000), "and lead to their last moments",
+		[await shown(page), await page.evaluate(() => cairn.history.runs)]);
 	await page.context().close();
 }
 
 {
 	/* A hundred that follow one process. */
-	const health = async () => (await (await fetch(urls.crowd + "api/health")).json()).snapshots, seconds = 12;
+	const health = async () => (await (await fetch(apiUrl(urls.crowd, "api/health"))).json()).snapshots, seconds = 12;
 	const start = await health(), began = Date.now(), abort = new AbortController();
 	let trees = 0;
 	const follow = async () => {
-		const reader = (await fetch(urls.crowd + "api/events", {signal: abort.signal})).body.pipeThrough(new TextDecoderStream()).getReader();
+		const reader = (await fetch(apiUrl(urls.crowd, "api/events"), {signal: abort.signal})).body.pipeThrough(new TextDecoderStream()).getReader();
 		for (;;) {
 			const {value = "", done} = await reader.read();
 			if (done)
 				return;
 			for (const [, id] of value.matchAll(/"id":(\d+)/g)) {
 				try {
-					await (await fetch(`${urls.crowd}api/tree?at=${id}`, {signal: abort.signal})).arrayBuffer();
+					await (await fetch(apiUrl(urls.crowd, `api/tree?at=${id}`), {signal: abort.signal})).arrayBuffer();
 					trees++;
 				} catch {
 					/* A connection that was kept was closed meanwhile; a browser would ask again. */
@@ -427,21 +450,21 @@ const faint = (page) => page.evaluate(() => {
 		await act();
 		return (await used()) - start;
 	};
-	const nodes = await page.evaluate(() => shownPage.data.parent.length), updates = [];
+	const nodes = await page.evaluate(() => cairn.page.data.parent.length), updates = [];
 	for (let i = 0; i < 6; i++)
-		updates.push(await cost(() => page.evaluate(() => live.showBytes(live.server.tree.bytes))));
+		updates.push(await cost(() => page.evaluate(() => cairn.showBytes(cairn.server.tree.bytes))));
 	ok(Math.min(...updates) < 100, `an update of 18,000 stacks, ${nodes} nodes, takes less than 100 ms of it: ${updates.map((time) => time.toFixed(0)).join(", ")} ms`);
 	const keys = [];
 	for (const search of ["0", "0x", "0x5", "service", "service+0x1", "service+0x12"])
-		keys.push(await cost(() => page.evaluate((wanted) => shownPage.go({search: wanted}, true), search)));
+		keys.push(await cost(() => page.evaluate((wanted) => cairn.page.go({search: wanted}, true), search)));
 	ok(Math.min(...keys) < 50 && keys.filter((time) => time < 50).length >= 4, `a key of a search takes less than 50 ms of it: ${keys.map((time) => time.toFixed(0)).join(", ")} ms`);
-	await page.evaluate(() => shownPage.go({search: ""}, true));
+	await page.evaluate(() => cairn.page.go({search: ""}, true));
 	const memory = await page.evaluate(async () => {
-		const {bytes} = live.server.tree;
+		const {bytes} = cairn.server.tree;
 		for (let i = 0; i < 1440; i++) {
-			live.history.addResident(Date.now() + 5000 * i, 1e8 + i, 1e9);
+			cairn.history.addResident(Date.now() + 5000 * i, 1e8 + i, 1e9);
 			if (i % 4 === 0)
-				await live.showBytes(bytes);
+				await cairn.showBytes(bytes);
 		}
 		window.gc?.();
 		await new Promise((resolve) => setTimeout(resolve, 500));
@@ -470,8 +493,8 @@ const faint = (page) => page.evaluate(() => {
 	await shell("replay-day");
 	const last = Number(readFileSync(folder + "/day.last", "utf8").split(" ")[0]), total = Number(readFileSync(folder + "/day.last", "utf8").split(" ")[1]);
 	ok(await until(page, (wanted) => Number(document.documentElement.dataset.shown) === wanted, last, 120000), "a page that was left open shows the last dump of the day", [await shown(page), last]);
-	ok(Math.abs((await page.evaluate(() => shownPage.tree.total.value[0])) - total) < 2, "with its numbers", [await page.evaluate(() => shownPage.tree.total.value[0]), total]);
-	const points = await page.evaluate(() => live.history.points.length);
+	ok(Math.abs((await page.evaluate(() => cairn.page.tree.total.value[0])) - total) < 2, "with its numbers", [await page.evaluate(() => cairn.page.tree.total.value[0]), total]);
+	const points = await page.evaluate(() => cairn.history.points.length);
 	ok(points > 200, `and has the course of the day: ${points} dumps`);
 	ok(/grow/.test(await text(page, "#verdict")), "and what grew in it", await text(page, "#verdict"));
 	await page.context().close();
@@ -491,7 +514,7 @@ const faint = (page) => page.evaluate(() => {
 		if (!at.seen && at.name !== "HTML")
 			blind.push(at.name);
 	}
-	const needed = ["set-base", "save", "download-button", "theme-button", "help-button", "live-chart", "calls", "leaves", "search", "picture", "tab-functions", "module"];
+	const needed = ["set-base", "save", "download-button", "theme-button", "help-button", "range-to", "calls", "leaves", "search", "picture", "tab-functions", "module"];
 	ok(needed.every((name) => reached.includes(name)), "the keyboard reaches everything", needed.filter((name) => !reached.includes(name)));
 	ok(blind.length === 0, "and what has the focus can be seen", [...new Set(blind)]);
 	await page.locator("#tab-functions").focus();
@@ -501,7 +524,7 @@ const faint = (page) => page.evaluate(() => {
 
 	/* A telephone, the dark, twice the size. */
 	const phone = await open(largeUrl, {viewport: {width: 390, height: 844}});
-	const order = await phone.evaluate(() => ["state", "verdict", "live-timeline", "picture-part"].map((id) => document.getElementById(id).getBoundingClientRect().top));
+	const order = await phone.evaluate(() => ["state", "verdict", "timeline", "picture-part"].map((id) => document.getElementById(id).getBoundingClientRect().top));
 	ok(order.every((top, i) => !i || top > order[i - 1]) && (await phone.evaluate(() => document.documentElement.scrollWidth)) <= 390,
 		"at 390 pixels: header, verdict, timeline first, and nothing to scroll sideways", [order, await phone.evaluate(() => document.documentElement.scrollWidth)]);
 	await phone.context().close();
@@ -534,28 +557,34 @@ const faint = (page) => page.evaluate(() => {
 	});
 	const before = await text(page, "#title"), at = await shown(page);
 	listed = false;
-	await page.evaluate(() => live.refresh());
+	await page.evaluate(() => cairn.refresh());
 	ok(await until(page, () => / is not listed any more; this is the last that is known of it\.$/.test(document.getElementById("verdict").textContent))
 		&& (await text(page, "#title")) === before && (await shown(page)) === at, "one that goes away while it is shown stays, and that is said",
 		[await text(page, "#verdict"), await text(page, "#title")]);
 	listed = true;
-	await page.evaluate(() => live.refresh());
+	await page.evaluate(() => cairn.refresh());
 	ok(await until(page, () => !/not listed/.test(document.getElementById("verdict").textContent)), "until it is back", await text(page, "#verdict"));
 	await page.context().close();
 }
 {
 	/* A token. */
-	const page = await open(urls.token), bare = urls.token.split("#")[0];
-	ok((await hash(page)) === "", "the token is not in the address any more", await hash(page));
+	const page = await open(urls.token), bare = urls.token.split("?")[0];
+	ok(page.url().split("#")[0] === bare, "the token is not in the address any more", page.url());
+	ok((await page.evaluate(() => document.cookie)) === "", "no script can read the cookie that stands for it");
 	await page.reload();
 	ok(await until(page, () => document.documentElement.dataset.shown), "a reload shows the page again", await text(page, "#verdict"));
+	await page.goto(urls.token + "#view=leaves");
+	ok(await until(page, () => document.documentElement.dataset.shown) && /view=leaves/.test(await hash(page)), "a link into the page keeps what it shows", page.url());
 	const other = await page.context().newPage();
 	await other.goto(bare);
-	ok(await until(other, () => /token is missing or wrong; open the address/.test(document.getElementById("verdict").textContent)), "another tab has no token, and is told how to get it",
-		await text(other, "#verdict"));
-	await other.goto(urls.token);
-	ok(await until(other, () => document.documentElement.dataset.shown), "the address with the token, opened in that tab, shows the page", await text(other, "#verdict"));
-	ok((await hash(other)) === "", "and the token is not left in it", await hash(other));
+	ok(await until(other, () => document.documentElement.dataset.shown), "another tab of the browser needs no token", await text(other, "#verdict"));
+	const stranger = await (await browser.newContext()).newPage();
+	await stranger.goto(bare);
+	ok(await until(stranger, () => /token is missing or wrong; open the address/.test(document.getElementById("verdict").textContent)), "another browser has none, and is told how to get it",
+		await text(stranger, "#verdict"));
+	await stranger.goto(urls.token);
+	ok(await until(stranger, () => document.documentElement.dataset.shown), "the address with the token, opened in that tab, shows the page", await text(stranger, "#verdict"));
+	await stranger.context().close();
 	await page.context().close();
 }
 console.log("1.." + count);

@@ -8,18 +8,19 @@ node_modules playwright-core@1 typescript@5 puppeteer-core@24
 node --test tests/unit/page/ >"$scratch/units.log" 2>&1
 ok $? "the scripts' units: $(sed -n 's/^# pass //p' "$scratch/units.log") tests"
 grep -E '^not ok|failed' "$scratch/units.log" | sed 's/^/# /' | head -n 8
-holds 'the scripts of the live page have the types their comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2022 \
-	--lib es2022,dom,dom.iterable src/page/*.js
+holds 'the scripts of the live page have the types their comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --noUnusedLocals --target es2022 --module es2022 \
+	--lib es2023,dom,dom.iterable src/page/*.mjs
 
 cc -O1 -g -pthread -o "$scratch/leaky" examples/leaky/*.c
-# serve NAME ARGUMENTS...: starts a server; its address is in $address
+export CAIRN_PAGE_TOKEN=page-token # one for all, so that a page goes on when its server is started again
+# serve NAME ARGUMENTS...: starts a server; its address is in $address, and without the token in $base
 serve() {
 	: >"$scratch/$1.out"
 	"$cairn" serve "${@:2}" >"$scratch/$1.out" 2>"$scratch/$1.err" &
 	server=$!
 	children+=($server)
 	wait_for 20 grep -q . "$scratch/$1.out"
-	address=$(head -n 1 "$scratch/$1.out")
+	address=$(head -n 1 "$scratch/$1.out") base=${address%%\?*}
 }
 (cd "$scratch" && exec "$cairn" run -q --period 32K -- ./leaky 900) >/dev/null 2>&1 &
 runner=$!
@@ -87,8 +88,9 @@ ok $? "nobody looks: the server takes less than 2 % of a core: $cost %"
 redis-benchmark -p "$redis_port" -c 2 -n 100000000 -r 100000 -d 200 -t set,get -q >/dev/null 2>&1 &
 load=$!
 children+=($load)
-curl -sN -m 22 "${address}api/events" | while read -r line; do
-	case $line in *'"id":'*) curl -s --compressed "${address}api/tree" -o /dev/null; curl -s "${address}api/series?since=0" -o /dev/null ;; esac
+authorization="Authorization: Bearer $CAIRN_PAGE_TOKEN"
+curl -sN -m 22 -H "$authorization" "${base}api/events" | while read -r line; do
+	case $line in *'"id":'*) curl -s --compressed -H "$authorization" "${base}api/tree" -o /dev/null; curl -s -H "$authorization" "${base}api/series?since=0" -o /dev/null ;; esac
 done &
 from=$(ticks $server)
 sleep 20

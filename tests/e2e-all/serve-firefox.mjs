@@ -22,7 +22,7 @@ try {
 	await page.waitForFunction((old) => Number(document.documentElement.dataset.shown) > Number(old) + 2000, {timeout: 60000}, first);
 	assert.match(await page.$eval("#state", (element) => element.textContent), /PID \d+ .* sampling since/);
 	assert.ok((await page.$eval("#verdict", (element) => element.textContent)).length > 8, "there is a verdict");
-	assert.ok(await colors(page, "live-chart") > 3, "the timeline is drawn");
+	assert.ok(await colors(page, "chart") > 3, "the timeline is drawn");
 	assert.ok(await colors(page, "picture") > 3, "the picture is drawn");
 	const box = await (await page.$("#picture")).boundingBox();
 	await page.mouse.click(box.x + 40, box.y + 60);

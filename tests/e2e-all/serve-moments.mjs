@@ -1,6 +1,7 @@
 // serve-moments.mjs CHROMIUM COUNT NAME=URL...: live pages of dumps that are kept for a few seconds, of a child at its parent's port, of a server whose
 // answers fail or come late, and in many tabs. Prints TAP after COUNT tests that were before.
 import {chromium} from "playwright-core";
+const {clockTime} = await import(process.cwd() + "/src/page/units.mjs");
 
 const [executablePath, before, ...named] = process.argv.slice(2);
 const urls = Object.fromEntries(named.map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]));
@@ -12,6 +13,12 @@ function ok(good, name, got) {
 	console.log(`${good ? "ok" : "not ok"} ${++count} - ${name}`);
 	if (!good && got !== undefined)
 		console.log("#   got " + JSON.stringify(got));
+}
+/** The address of a request of the server whose page is at ADDRESS, with its token. @param {string} address @param {string} path */
+function apiUrl(address, path) {
+	const to = new URL(path, address.split("?")[0]);
+	to.searchParams.set("token", new URL(address).searchParams.get("token"));
+	return to.href;
 }
 const text = (page, selector) => page.locator(selector).innerText();
 const until = (page, condition, argument, timeout = 60000) => page.waitForFunction(condition, argument, {timeout}).then(() => true, () => false);
@@ -29,27 +36,27 @@ async function open(url, context = null) {
 	const page = await open(urls.kept);
 	let dumps = [];
 	page.on("response", (response) => response.url().includes("/api/tree") && (dumps = (response.headers()["x-cairn-dumps"] ?? "").split(" ").map(Number)));
-	await until(page, () => live.history.points.length >= 2);
+	await until(page, () => cairn.history.points.length >= 2);
 	const base = await page.evaluate(() => {
-		live.toggleBase();
-		return Date.parse(live.state.base);
+		cairn.toggleBase();
+		return Date.parse(cairn.state.base);
 	});
-	ok(await until(page, () => live.shownBase > 0), "a base is set", await text(page, "#moment"));
-	ok(await until(page, (old) => live.history.points[0].id > old && live.shownBase > old, base), "when its dump is gone, the oldest one takes its place",
-		await page.evaluate(() => [live.shownBase, live.history.points.map(({id}) => id)]));
+	ok(await until(page, () => cairn.shownBase > 0), "a base is set", await text(page, "#moment"));
+	ok(await until(page, (old) => cairn.history.points[0].id > old && cairn.shownBase > old, base), "when its dump is gone, the oldest one takes its place",
+		await page.evaluate(() => [cairn.shownBase, cairn.history.points.map(({id}) => id)]));
 	/* What is shown changes with every dump; it is looked at between two. */
-	const agree = await page.waitForFunction(() => live.busy ? null : [live.shownAt, live.shownBase]).then((handle) => handle.jsonValue());
-	ok(await until(page, () => !live.busy && /before the oldest dump that is kept/.test(document.getElementById("moment").textContent)), "the page says so", await text(page, "#moment"));
+	const agree = await page.waitForFunction(() => cairn.busy ? null : [cairn.shownAt, cairn.shownBase]).then((handle) => handle.jsonValue());
+	ok(await until(page, () => !cairn.busy && /before the oldest dump that is kept/.test(document.getElementById("moment").textContent)), "the page says so", await text(page, "#moment"));
 	ok(agree[0] > agree[1] && agree[1] > base && dumps[1] > base, "and shows the times of the dumps that the server took", [agree, dumps, base]);
-	const said = await page.evaluate(() => [document.getElementById("moment").textContent, clockTime(live.shownBase), clockTime(Date.parse(live.state.base))]);
+	const [words, ...times] = await page.evaluate(() => [document.getElementById("moment").textContent, cairn.shownBase, Date.parse(cairn.state.base)]), said = [words, ...times.map((time) => clockTime(time))];
 	ok(said[0].startsWith("What changed from " + said[1]) && said[0].includes(`; ${said[2]} is before`), "in words", said);
 	await page.evaluate(() => {
-		live.toggleBase();
-		live.freeze();
+		cairn.toggleBase();
+		cairn.freeze();
 	});
-	const frozen = await page.evaluate(() => Date.parse(live.state.at));
-	ok(await until(page, (old) => live.history.points[0].id > old && live.shownAt > old && Number(document.documentElement.dataset.shown) === live.shownAt, frozen),
-		"a moment that is gone makes way for the oldest one, too", await page.evaluate(() => [live.shownAt, live.state.at]));
+	const frozen = await page.evaluate(() => Date.parse(cairn.state.at));
+	ok(await until(page, (old) => cairn.history.points[0].id > old && cairn.shownAt > old && Number(document.documentElement.dataset.shown) === cairn.shownAt, frozen),
+		"a moment that is gone makes way for the oldest one, too", await page.evaluate(() => [cairn.shownAt, cairn.state.at]));
 	ok(/^Memory at .* behind; .* is before the oldest dump that is kept$/.test(await text(page, "#moment")), "which is said as well", await text(page, "#moment"));
 	ok(page.problems.length === 0, "without complaints", page.problems);
 	await page.context().close();
@@ -60,10 +67,10 @@ async function open(url, context = null) {
 	const page = await open(urls.child), pid = new URL(urls.child).searchParams.get("pid");
 	ok(await until(page, (wanted) => document.getElementById("state").textContent.startsWith(`PID ${wanted} `), pid), "the page of a child is of the child", await text(page, "#state"));
 	ok(new URL(page.url()).searchParams.get("pid") === pid, "and stays so in the address", page.url());
-	await page.evaluate(() => shownPage.go({search: "x"}));
+	await page.evaluate(() => cairn.page.go({search: "x"}));
 	ok(new URL(page.url()).searchParams.get("pid") === pid, "whatever is chosen", page.url());
 	const posted = page.waitForResponse((response) => response.request().method() === "POST");
-	await page.locator("#pause").click();
+	await page.locator("#snapshot").click();
 	ok((await posted).url().includes("pid=" + pid), "what it does is done to the child", (await posted).url());
 	await page.context().close();
 }
@@ -73,14 +80,14 @@ async function open(url, context = null) {
 	const page = await open(urls.two);
 	let fail = true;
 	await page.route(/\/api\/(leaks|churn)/, (route) => fail ? route.fulfill({status: 503, body: "{\"error\":\"busy\"}"}) : route.continue());
-	await page.evaluate(() => shownPage.go({tab: "growing"}));
-	await until(page, () => live.filling.size === 0 && !live.busy);
+	await page.evaluate(() => cairn.page.go({tab: "growing"}));
+	await until(page, () => cairn.filling.size === 0 && !cairn.busy);
 	ok((await page.evaluate(() => document.getElementById("panel-growing").innerText.trim())) === "", "a tab whose answer failed is empty");
 	fail = false;
-	await page.evaluate(() => live.refresh());
+	await page.evaluate(() => cairn.refresh());
 	ok(await until(page, () => document.getElementById("panel-growing").innerText.trim().length > 10, null, 10000), "and is filled by the next look", await text(page, "#panel-growing"));
 	/* The answer for one process comes when another is shown. */
-	const keys = await page.evaluate(() => live.processes.map(({process}) => process)), asked = [];
+	const keys = await page.evaluate(() => cairn.processes.map(({process}) => process)), asked = [];
 	let first = null;
 	await page.route(/\/api\/leaks/, async (route) => {
 		asked.push(new URL(route.request().url()).searchParams.get("process"));
@@ -89,15 +96,15 @@ async function open(url, context = null) {
 		else
 			await route.fulfill({status: 200, contentType: "application/json", body: JSON.stringify({version: 1, kind: "early", sentence: "of the second", rows: []})});
 	});
-	const [a, b] = await page.evaluate((all) => [live.key, all.find((key) => key !== live.key)], keys);
+	const [a, b] = await page.evaluate((all) => [cairn.key, all.find((key) => key !== cairn.key)], keys);
 	await page.evaluate(() => {
-		live.filled.clear();
-		window.late = live.loadTab(live.process).catch(() => {});
+		cairn.filled.clear();
+		window.late = cairn.loadTab(cairn.process).catch(() => {});
 	});
 	while (!first)
 		await new Promise((resolve) => setTimeout(resolve, 50));
-	await page.evaluate((key) => live.go({process: key, tab: "growing"}), b);
-	await until(page, (key) => live.key === key && live.filled.has("growing"), b);
+	await page.evaluate((key) => cairn.go({process: key, tab: "growing"}), b);
+	await until(page, (key) => cairn.key === key && cairn.filled.has("growing"), b);
 	const shown = await text(page, "#panel-growing");
 	await first.fulfill({status: 200, contentType: "application/json", body: JSON.stringify({version: 1, kind: "early", sentence: "of the first", rows: []})});
 	await page.evaluate(() => window.late);
@@ -114,8 +121,8 @@ async function open(url, context = null) {
 	});
 	const select = (name, wait = true) => page.evaluate(async ([selected, whole]) => {
 		const panel = document.getElementById("panel-source");
-		live.state.selected = selected;
-		const loading = live.loadSource(panel, selected);
+		cairn.state.selected = selected;
+		const loading = cairn.loadSource(panel, selected);
 		if (whole)
 			await loading;
 		return panel.textContent;
@@ -136,7 +143,7 @@ async function open(url, context = null) {
 
 {
 	/* Many tabs of one page: those that nobody sees hold no connection. */
-	const context = await browser.newContext(), pages = async () => (await (await fetch(urls.kept + "api/processes")).json()).pages;
+	const context = await browser.newContext(), pages = async () => (await (await fetch(apiUrl(urls.kept, "api/processes"))).json()).pages;
 	/* Chromium without a screen takes all tabs for visible. */
 	await context.addInitScript(() => {
 		window.seen = !location.hash.includes("hidden");
@@ -160,10 +167,10 @@ async function open(url, context = null) {
 	while ((await pages()) > 0 && Date.now() - none < 60000)
 		await new Promise((resolve) => setTimeout(resolve, 200));
 	ok((await pages()) === 0, "nor does that one once it is out of sight", await pages());
-	ok((await tabs[0].evaluate(() => live.lostSince)) === 0, "which is no lost connection");
-	const old = await tabs[3].evaluate(() => live.shownAt);
+	ok((await tabs[0].evaluate(() => cairn.lostSince)) === 0, "which is no lost connection");
+	const old = await tabs[3].evaluate(() => cairn.shownAt);
 	await see(tabs[3], true);
-	ok(await until(tabs[3], (before) => live.shownAt > before, old) && (await pages()) === 1, "a tab that is seen again follows again", [old, await pages()]);
+	ok(await until(tabs[3], (before) => cairn.shownAt > before, old) && (await pages()) === 1, "a tab that is seen again follows again", [old, await pages()]);
 	await context.close();
 }
 await browser.close();

@@ -15,7 +15,7 @@ ok $? "$(sed -n 's/.*\(signals at random instants.*\)/\1/p' "$scratch/unwind.tap
 grep -A4 '^not ok' "$scratch/unwind.tap" | sed 's/^/#   /' | head -n 8
 if command -v clang >/dev/null; then
 	holds 'it is built with ThreadSanitizer' clang -fsanitize=thread -fno-omit-frame-pointer -O1 -g -std=gnu17 -D_GNU_SOURCE -Isrc -Itests tests/unit/agent/unwind/unwind_test.c \
-		src/agent/unwind/{unwind,stack,code,known,object,rule_cache}.c src/frame/{eh_frame,expression}.c -o "$scratch/unwind-tsan" -pthread -ldl
+		src/agent/unwind/{unwind,stack,code,code_table,known,local,object,rule_cache}.c src/frame/{eh_frame,expression}.c -o "$scratch/unwind-tsan" -pthread -ldl
 	UNWIND_SECONDS=60 "$scratch/unwind-tsan" >"$scratch/tsan.tap" 2>&1
 	ok $? 'ThreadSanitizer: a minute of signals without a complaint'
 	# On standard error, where prove lets it through: what failed once and not again has to be seen.
