@@ -64,6 +64,12 @@ __attribute__((unused)) static pid_t tap_fork(void)
 	return child;
 }
 
+/* How often to do a thing: FEW times in `make check`, MANY in `make check-long`. */
+__attribute__((unused)) static int tap_rounds(int few, int many)
+{
+	return getenv("CAIRN_LONG") ? many : few;
+}
+
 #define ok(condition, ...) tap_check((condition), __FILE__, __LINE__, __VA_ARGS__)
 
 #define is_int(got, want, ...)                                                                                         \

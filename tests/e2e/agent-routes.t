@@ -95,7 +95,7 @@ GET /pprof/symbol                      | 200 | text/plain* | num_symbols: 1↵ |
 POST /pprof/symbol                     | 200 | text/plain* | 0x10 name of 0x10↵ | -d 0x10
 GET /cairn/snapshot                    | 200 | text/plain* | heap_v2/* |
 POST /cairn/snapshot                   | 405 | text/plain* | * |
-POST /cairn/dump                       | 200 | application/json | {"path":"$dumps/*.manual.heap","bytes":*} |
+POST /cairn/dump                       | 200 | application/json | {"version":1,"path":"$dumps/*.manual.heap","bytes":*}↵ |
 POST /cairn/gdump?activate=maybe       | 400 | application/json | {"error":* |
 GET /cairn/memory                      | 200 | text/plain* | # cairn trailer 1↵*stats.active* |
 GET /cairn/report/flame                | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ |
@@ -181,6 +181,7 @@ is "$(curl -s -o /dev/null -w '%{http_code}' -I "$url_on/cairn/status")" 200 "HE
 MALLOC=prof:true,lg_prof_sample:12 TOOL=$cairn start_redis real
 load "$port_real"
 has_samples "$url_real" "the second redis is sampled"
+quick_nm
 export JEPROF_TMPDIR=$scratch/jeprof
 text=$(jeprof --text "$url_real/pprof/heap" 2>&1)
 like "$text" '*Total: *zmalloc*' "jeprof without the binary, by our symbol route"

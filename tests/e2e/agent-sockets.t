@@ -31,10 +31,10 @@ if [ "$(id -u)" = 0 ]; then
 	"$cairn" --version >"$scratch/version"
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 	holds "the command runs as another user" as_nobody "$cairn" --version
-	LD_PRELOAD=$library "$scratch/ends" term 5 >/dev/null &
+	CAIRN_CONF=listen:unix LD_PRELOAD=$library "$scratch/ends" term 5 >/dev/null &
 	rooted=$!
 	children+=($rooted)
-	LD_PRELOAD=$library "$scratch/ends" drop 5 60 >/dev/null &
+	CAIRN_CONF=listen:unix LD_PRELOAD=$library "$scratch/ends" drop 5 60 >/dev/null &
 	dropped=$!
 	children+=($dropped)
 	wait_for 20 has_agent "$rooted" && wait_for 20 has_agent "$dropped"

@@ -31,7 +31,7 @@ is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true,prof_active:false "$scratch/fork
 
 # A child whose first sample and whose call of cairn_start come together has one agent.
 ${CC:-cc} -O1 -g -w -pthread tests/e2e/twice.c -o "$scratch/twice" -ldl
-is "$(LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K "$scratch/twice" 2>&1)" 1 "a child that is started twice at once has one agent"
+is "$(LD_PRELOAD=$library CAIRN_CONF=listen:unix,enable_heap_profiling:true,engine:cairn,period:4K "$scratch/twice" 2>&1)" 1 "a child that is started twice at once has one agent"
 
 # One port for all.
 member() { curl -s --max-time 20 "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
@@ -99,7 +99,7 @@ like "$(grep "^ *$idle " "$scratch/ps")" "*not sampled*forks tree*" "and a child
 "$cairn" ps --tree --json >"$scratch/ps.json"
 python3 - "$scratch/ps.json" $parent $one $two $idle <<'P'
 import json, sys
-rows = {row["pid"]: row for row in json.load(open(sys.argv[1]))}
+rows = {row["pid"]: row for row in json.load(open(sys.argv[1]))["processes"]}
 parent, *rest = map(int, sys.argv[2:])
 assert all(rows[pid]["parent"] == parent for pid in rest), rows
 assert rows[parent]["tree_resident_bytes"] == rows[parent]["resident_bytes"] + sum(rows[pid]["resident_bytes"] for pid in rest), rows

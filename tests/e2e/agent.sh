@@ -39,8 +39,11 @@ start_redis() {
 # has_agent PID: its agent answers. The socket is there a moment before anybody listens on it.
 has_agent() { curl -s -o /dev/null --max-time 20 --unix-socket "$sockets/$1.sock" http://localhost/cairn/status; }
 
+# is_loaded PID: the agent is in it, whether it runs or waits
+is_loaded() { grep -q libcairn "/proc/$1/maps"; }
+
 # load PORT: something to sample
-load() { wait_for 10 redis-cli -p "$1" ping; timeout 300 redis-benchmark -p "$1" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
+load() { wait_for 10 redis-cli -p "$1" ping; timeout 300 redis-benchmark -p "$1" -n 4000 -r 100000 -d 1000 -t set,lpush -q >/dev/null; }
 
 # field URL KEY...: a member of the status; if what came is none, its beginning is shown, or why nothing came
 field() {

@@ -17,7 +17,7 @@ __attribute__((constructor)) static void wait_for_word(void)
 }
 C
 $cc -shared -fPIC -o "$scratch/libslow.so" "$scratch/slow.c" || broken "no library"
-start loading 3 loading "$scratch/libslow.so"
+start loading 1 loading "$scratch/libslow.so"
 wait_for 4 grep -q libslow "/proc/$pid/maps"
 threads() { ls "/proc/$pid/task" | wc -l; }
 before=$(threads)

@@ -62,7 +62,7 @@ code=$(awk '/memfd:libcairn/ { print $1; exit }' "/proc/$pid/maps")
 [ -e "/proc/$pid/map_files/$code" ] && ! truncate -s 0 "/proc/$pid/map_files/$code" 2>/dev/null && works "/proc/$pid/root/data/f"
 ok $? "nor can anybody truncate the file that the library was loaded from"
 # It holds 256 KB at a time, which is four samples: once in a while there is none.
-named() { "$cairn" top "$pid" 2>&1 | grep -q allocate; }
+named() { "$cairn" top --no-fold "$pid" 2>&1 | grep -q allocate; }
 holds "top names its functions" wait_for 30 named
 mv "/proc/$pid/root/data/f" "/proc/$pid/root/data/g"
 works "/proc/$pid/root/data/g"

@@ -40,7 +40,6 @@ while True: time.sleep(1)' "$scratch/ready" "$scratch/go" "$scratch/done" &
 pid=$!
 children+=("$pid")
 wait_for 20 test -s "$scratch/ready"
-sleep 1.2
 attach -q --period 16K "$pid" || broken "python cannot be attached to"
 touch "$scratch/go"
 wait_for 20 test -s "$scratch/done"
@@ -53,7 +52,9 @@ def find(value):
             found = find(inner)
             if found: return found
 print(int((find(json.load(sys.stdin)) or 0) / (1 << 20)))')
-like "$top" "* sampled since ??:??:??; * MiB were allocated before*" "top says since when, and how much there was before"
+like "$top" "*sampling began at ??:??:??; * MiB were resident by then and are not in this profile (cairn rss explains them)*" \
+	"top says since when, and how much there was before, however soon it was attached to"
+is "$("$cairn" top --json "$pid" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["partial"])')" True "and so does its JSON"
 [ "$before" -ge 96 ] && [ "$before" -lt 130 ]
 ok $? "96 MiB and what Python itself has ($before MiB)"
 rss=$("$cairn" rss --json "$pid" | python3 -c 'import json, sys

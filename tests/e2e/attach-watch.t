@@ -67,7 +67,7 @@ end
 # In a child that a service forks, the agent waits. The filters that the parent's agent lives with do not keep it from being started.
 # start_worker STEP...: sets `pid` and `parent`
 start_worker() {
-	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:1G python3 "$scratch/filter.py" "$@" &
+	LD_PRELOAD=$library CAIRN_CONF=listen:unix,enable_heap_profiling:true,engine:cairn,period:1G python3 "$scratch/filter.py" "$@" &
 	parent=$!
 	children+=("$parent")
 	has_child() { pid=$(pgrep -P "$parent") && grep -q '^Seccomp:.2' "/proc/$pid/status"; }
@@ -147,7 +147,21 @@ pid=$!
 children+=("$pid")
 wait_for 30 test -s "$scratch/s"
 timeout 60 "$cairn" watch --attach --once --folder "$scratch/dumps" "$pid" >"$scratch/log" 2>&1
+is "$? $(ls "$scratch/dumps" | grep -c '^static-.*start.heap$')" "0 1" "a static program is attached to"
+"$cairn" detach "$pid" >"$scratch/log" 2>&1
+python3 -c '
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+assert libc.ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0
+print("traced", flush=True)
+time.sleep(1000)' "$pid" >"$scratch/traced" &
+tracer=$!
+children+=($tracer)
+wait_for 2 grep -q traced "$scratch/traced"
+timeout 60 "$cairn" watch --attach --once --folder "$scratch/dumps" "$pid" >"$scratch/log" 2>&1
 is "$? $(cut -c1-6 "$scratch/log" | head -n 1)" "1 cairn:" "one that cannot be attached to is an error"
-like "$(cat "$scratch/log")" "*static program*" "which says why"
+like "$(cat "$scratch/log")" "*traced by*" "which says why"
+kill $tracer # before whom the program would not end
 end
 done_testing

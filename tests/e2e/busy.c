@@ -19,22 +19,24 @@ __attribute__((noinline)) static void spin(unsigned long rounds)
 
 __attribute__((noinline)) static void three(void)
 {
-	spin(300000);
+	spin(1500000);
 	__asm__ volatile("");
 }
 
 __attribute__((noinline)) static void one(void)
 {
-	spin(100000);
+	spin(500000);
 	__asm__ volatile("");
 }
 
 static void *work(void *name)
 {
 	pthread_setname_np(pthread_self(), name);
-	while (!stop) {
+	for (unsigned round = 1; !stop; round++) {
 		three();
 		one();
+		if (round % 8 == 0)
+			usleep(48000); /* so that the machine has time for others; seldom, since it takes some itself */
 	}
 	return NULL;
 }

@@ -92,4 +92,17 @@ CAIRN_CACHE_LIMIT=1 folded >"$scratch/again"
 holds 'a limit of one byte is no trouble' cmp "$scratch/again" "$scratch/truth"
 like "$("$cairn" cache --clear)" 'removed * files with *' 'cairn cache --clear'
 is "$(find "$XDG_CACHE_HOME/cairn" -type f | wc -l)" 0 'removes them all'
+
+# The folder may be a link to anything, or hold what is nobody's to remove.
+mkdir "$scratch/precious" "$scratch/linked" && ln -s ../precious "$scratch/linked/cairn"
+head -c 2M /dev/zero >"$scratch/precious/database" && cp "$scratch/precious/database" "$XDG_CACHE_HOME/cairn/"
+for folder in "$XDG_CACHE_HOME" "$scratch/linked"; do
+	XDG_CACHE_HOME=$folder CAIRN_CACHE_LIMIT=1M folded >"$scratch/again"
+	holds 'beyond the limit by a file that is not its own: the same names' cmp "$scratch/again" "$scratch/truth"
+	XDG_CACHE_HOME=$folder "$cairn" cache --clear >"$scratch/notes" 2>&1
+	[ -s "$folder/cairn/database" ]
+	ok $? 'the file is still there, also after --clear'
+done
+like "$(cat "$scratch/notes")" "*linked/cairn: is a link, so no names are kept there*" 'a link is no cache, which cairn cache says'
+is "$(ls "$scratch/precious")" database 'and nothing is written there'
 done_testing

@@ -246,7 +246,7 @@ ok $? 'a store without tables: it says so and goes on'
 wait_for 60 at_least 4
 kill "$watcher"; wait "$watcher" 2>/dev/null
 is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'watch --store: every dump is in the store, those of before as well'
-like "$("$cairn" fleet top --store "$store" --service kv -n 5 2>"$scratch/notes")" '*malloc*' 'with names'
+like "$("$cairn" fleet top --store "$store" --service kv -n 5 2>"$scratch/notes")" '*createEmbeddedString*' 'with names'
 
 # A collector that fails, while dumps keep coming.
 rm -rf "$scratch/requests" "$scratch/dumps"

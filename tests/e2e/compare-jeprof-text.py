@@ -1,7 +1,8 @@
 """Compare the output of stock jeprof and of `cairn jeprof` for the same command line, field by field.
 
-compare-jeprof-text.py KIND THEIRS OURS prints what differs and exits 1 if anything does that is not one of the known differences,
-each with its reason:
+compare-jeprof-text.py KIND THEIRS OURS prints what differs and exits 1 if anything does that is not one of the known differences. With - it
+does so for each line `KIND THEIRS OURS` of standard input, and prints a line for each: `same`, or what differs. The known differences, each with
+its reason:
 
 - A place that no symbol covers is module+0xoffset with us; jeprof takes the nearest symbol below it, however far, or the bare address.
   Such rows are compared by their figures alone.
@@ -13,9 +14,26 @@ each with its reason:
 - addr2line's discriminators break jeprof's callgrind output: the callee is lost. Such calls are left out.
 - Stacks that come to zero have no line in our folded text.
 """
-import re, sys
+import os, re, sys
 from collections import Counter, defaultdict
 
+
+def compare_lines():
+    """Returns in a process of its own for each line."""
+    for line in sys.stdin:
+        result, output = os.pipe()
+        if os.fork() == 0:
+            os.dup2(output, 1)
+            sys.argv[1:] = line.split()
+            return
+        os.close(output)
+        said = open(result).read()
+        print("same" if os.wait()[1] == 0 else " ".join(said.split()), flush=True)
+    sys.exit()
+
+
+if sys.argv[1] == "-":
+    compare_lines()
 kind, theirs_path, ours_path = sys.argv[1:4]
 bad = []
 

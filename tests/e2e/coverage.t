@@ -20,4 +20,20 @@ dump 1700001800.5 314572800
 like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false*' 'nor where all that lives was sampled'
 dump 1699000000.5 0
 like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" '*live memory: 300.0 MiB in total*' 'nor without the count of an allocator'
+# Without it: what was resident when sampling began, which may be live or not. That of a process that has just begun does not matter, unless
+# it is its parent's.
+dump 1700001800.5 0
+sed -i 's/^# cairn stats.allocated .*/# cairn active_before 189267968/' "$scratch/late.heap"
+before='sampling began at 22:43:20; 180.5 MiB were resident by then and are not in this profile (cairn rss explains them)'
+like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" "*$before*" 'memory that was resident before: top says so'
+like "$("$cairn" flame "$scratch/late.heap" 2>/dev/null)" "*$before*" 'and so does a flame graph'
+early() { sed -e 's/^# cairn active_since .*/# cairn active_since 1700000000.5/' -e "s/^# cairn active_before .*/# cairn active_before $1/" "$scratch/late.heap" >"$scratch/early.heap"; }
+partial() { "$cairn" top --json "$scratch/early.heap" 2>/dev/null | of_json 'r["partial"]'; }
+early 189267968 && is "$(partial)" True 'also in the first second of a process'
+early 40000000 && is "$(partial)" True 'and 40 MB of 340 matter'
+early 12000000 && is "$(partial)" False '12 MB do not'
+sed -i 's/314572800/31457280/' "$scratch/late.heap"
+early 4000000 && is "$(partial)" False 'nor does what any process begins with'
+sed -i 's/^# cairn active_before/# cairn sampler.inherited 1\n&/' "$scratch/early.heap"
+is "$(partial)" True 'but a forked child has its parent’s'
 done_testing

@@ -24,12 +24,12 @@ between() { awk -v value="$1" -v total="$2" -v low="$3" -v high="$4" 'BEGIN { ex
 
 begin
 before=$(grep -h '^Sig' "/proc/$pid/status")
-holds 'cairn cpu writes a file' "$cairn" cpu "$pid" --seconds 4 --frequency 199 -o "$scratch/busy.cpu"
+holds 'cairn cpu writes a file' "$cairn" cpu "$pid" --seconds 2 --frequency 999 -o "$scratch/busy.cpu"
 # A busy machine gives the program less time, so that there are fewer samples: more runs then.
 profiles=("$scratch/busy.cpu")
-samples() { "$cairn" top --json --sum "${profiles[@]}" 2>/dev/null | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["total"]) * 199 // 10**9)'; }
+samples() { "$cairn" top --json --sum "${profiles[@]}" 2>/dev/null | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["total"]) * 999 // 10**9)'; }
 while [ ${#profiles[@]} -lt 30 ] && [ "$(samples)" -lt 1000 ]; do
-	"$cairn" cpu "$pid" --seconds 4 --frequency 199 -o "$scratch/busy.${#profiles[@]}.cpu" >/dev/null && profiles+=("$scratch/busy.${#profiles[@]}.cpu")
+	"$cairn" cpu "$pid" --seconds 2 --frequency 999 -o "$scratch/busy.${#profiles[@]}.cpu" >/dev/null && profiles+=("$scratch/busy.${#profiles[@]}.cpu")
 done
 like "$(on_terminal "$cairn" cpu "$pid" --for 1s -o "$scratch/one.cpu")" "*profiling for 1 second;*$scratch/one.cpu" 'a person is told how long it takes'
 "$cairn" top --json --sum "${profiles[@]}" >"$scratch/top.json" 2>/dev/null
@@ -51,12 +51,12 @@ holds 'the threads are named' bash -c "grep -q alpha '$scratch/tags' && grep -q 
 holds 'the one that waits is not there' bash -c "! grep -q idle '$scratch/tags'"
 # By one program that asks and looks at the clock: a program that has yet to start may take a while. And for so long that it matters little
 # when the run begins and ends, which on a busy machine is some tenths of a second after it is asked for and before it is heard of.
-spent=$(python3 - "$port" "$pid" "$scratch/raw.prof" <<'P'
+spent=$(python3 - "$port" "$pid" "$scratch/raw.prof" "$(rounds 4 12)" <<'P'
 import socket, sys
 def used(): return sum(map(int, open("/proc/%s/stat" % sys.argv[2]).read().rsplit(")", 1)[1].split()[11:13]))
 client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 before = used()
-client.sendall(b"GET /pprof/profile?seconds=12 HTTP/1.0\r\nHost: localhost\r\n\r\n")
+client.sendall(b"GET /pprof/profile?seconds=%s HTTP/1.0\r\nHost: localhost\r\n\r\n" % sys.argv[4].encode())
 answer = client.recv(1)
 after = used()
 while part := client.recv(1 << 20): answer += part
@@ -65,7 +65,7 @@ print(after - before)
 P
 )
 sampled=$("$cairn" top --json "$scratch/raw.prof" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
-between "$sampled" $((spent * 10000000)) 0.85 1.15
+between "$sampled" $((spent * 10000000)) $(rounds '0.6 1.4' '0.85 1.15')
 ok $? "the time sampled is the time spent: $sampled ns of $((spent * 10)) ms"
 if command -v jeprof >/dev/null; then
 	like "$(jeprof --text "$scratch/busy" "$scratch/raw.prof" 2>/dev/null)" '*three*' 'stock jeprof reads it'
@@ -89,7 +89,7 @@ done
 is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?seconds=0")" 400 'no seconds are refused'
 is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?frequency=x")" 400 'and a frequency that is none'
 
-curl -s "$url/pprof/profile?seconds=25" -o "$scratch/first.prof" &
+curl -s "$url/pprof/profile?seconds=$(rounds 8 25)" -o "$scratch/first.prof" &
 wait_for 4 has_timers
 is "$(curl -s -w ' %{http_code}' "$url/debug/pprof/profile?seconds=1")" $'a CPU profile is already running\n 409' 'one run at a time'
 like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1")" '{"error":"Pprof error: *"} 409' "in GreptimeDB's words"

@@ -123,6 +123,7 @@ is "$(summary <"$scratch/README.md/out.1")" "$(summary <README.md)" "README.md s
 is "$(grep 'held by: .* 0 B' "$scratch/README.md/out.1")" '' "and names only functions that hold something"
 holds "and cairn leaks judges the call paths" grep -qE '[0-9.]+% .* remember_session' "$scratch/README.md/out.2"
 holds "and the endpoint draws it" grep -q remember_session "$scratch/README.md/now.svg"
+is_long || done_testing # page-*.t cover what the other pages show
 run_page doc/from-greptimedb.md 900 4000 greptime
 run_page doc/from-risingwave.md 900 5691 compute-node
 run_page doc/from-userver.md 900 1188 userver-sample

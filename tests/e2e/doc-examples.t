@@ -6,8 +6,8 @@
 need curl python3 cc
 . tests/e2e/page.sh
 cd "$scratch" || exit 1
-${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o service -ljemalloc 2>"$scratch/log" || broken 'the demo service links with jemalloc'
-${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o plain 2>"$scratch/log" || broken 'the demo service'
+${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -DLEAKY_REST_US=20000 -o service -ljemalloc 2>"$scratch/log" || broken 'the demo service links with jemalloc'
+${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -DLEAKY_REST_US=5000 -o plain 2>"$scratch/log" || broken 'the demo service'
 export XDG_RUNTIME_DIR=$scratch/run CAIRN_TOOL=$cairn HOME=$scratch/home
 mkdir -m 700 run
 mkdir -p home/.config/fish/completions home/src/redis dumps kept target/release bin
@@ -70,6 +70,7 @@ for page, text in examples:
                      ("--focus parse", "--focus serve_request"), ("'^dictAdd$'", "'^load_page$'"), ("'^zmalloc'", "'^load_page'"),
                      (" zmalloc ", " load_page "), ("bytes=1M:", "bytes=1K:"), ("--service redis-server", "--service plain"),
                      ("--interval 1G", "--interval 64M"), ("service-%s-last.heap" % pid, "left.ledger"), ("--share 90%", "--share 0.01%"), ("-- ./service", "-- ./service 1"),
+                     ("-- ./load-test", "-- true"),
                      ("cairn cpu " + pid, "cairn cpu --for 3s " + pid)):
         text = text.replace(old, new)
     if command == "watch":

@@ -11,13 +11,17 @@ listing() { python3 -c 'import json, sys
 dumps = json.load(sys.stdin)["dumps"]
 print(eval(sys.argv[1]))' "$1"; }
 written() { [ "$(field "$1" dumps written)" -ge "$2" ]; }
-fill() { timeout 600 redis-benchmark -p "$1" -n 60000 -r 1000000 -d 400 -t set -q >/dev/null; }
+fill() { timeout 600 redis-benchmark -p "$1" -n 8000 -r 1000000 -d 3900 -t set -q >/dev/null; }
 
 folder=$scratch/dumps
 CONF="dumps:$folder,start:true,grow:4M,every:1m,distance:200ms,keep-count:6" start_redis service || { ok 1 "redis starts"; done_testing; }
 wait_for 10 written "$url_service" 1
 ok $? "a dump at the start"
-for _ in 1 2 3 4 5 6; do written "$url_service" 8 || fill "$port_service"; done
+for _ in {1..30}; do # a dump each, as far apart as they may be
+	written "$url_service" 8 && break
+	fill "$port_service"
+	sleep 0.2
+done
 written "$url_service" 8
 ok $? "and several while it grows: $(field "$url_service" dumps written)"
 # settled URL: nothing was written for a while

@@ -157,7 +157,8 @@ serving=$!
 children+=($serving)
 wait_for 20 grep -q http:// "$scratch/told/serve.log"
 page=$(grep -o 'http://[^ ]*' "$scratch/told/serve.log" | head -n 1)
-holds 'cairn serve shows a page of the URL' wait_for 20 eval "curl -sf '${page}api/processes' >'$scratch/told/processes' && grep -q '$host' '$scratch/told/processes'"
+authorization="Authorization: Bearer ${page#*token=}" page=${page%%\?token=*}
+holds 'cairn serve shows a page of the URL' wait_for 20 eval "curl -sf -H '$authorization' '${page}api/processes' >'$scratch/told/processes' && grep -q '$host' '$scratch/told/processes'"
 curl -sf "$page" >"$scratch/told/page"
 tr '\0' '\n' <"/proc/$serving/cmdline" >"$scratch/told/process"
 like "$(cat "$scratch/told/process")" "*http://$host/heap*" 'the process list has the URL'

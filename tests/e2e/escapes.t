@@ -152,6 +152,7 @@ feed + leaks "fol${plain}der"
 feed leaks --json "fol${plain}der"
 feed timeline "fol${plain}der" -o timeline.html
 feed + rss "du${plain}mp.heap"
+feed why "du${plain}mp.heap"
 feed + doctor "du${plain}mp.heap"
 feed + dumps "fol${plain}der"
 feed dumps --json "fol${plain}der"
@@ -201,6 +202,48 @@ feed store init "sqlite:missing$plain/fleet.db"
 feed collect --store "sqlite:fleet.db" --spool "/dev/null/$plain"
 feed symbols push --to "http://127.0.0.1:9/$plain" "missing$plain"
 feed fleet services --store "sqlite:missing$plain/fleet.db"
+# A service that calls itself so, and has a line of its own to say.
+cat >service.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { for (int i = 0; i < 90; i++) { volatile char *q = malloc(1 << 20); *q = 1; } sleep(600); return 0; }
+C
+name="$plain
+2026-11-18 19:00:00  forged"
+$cc -o "$name" service.c || broken 'the service builds'
+# `exec`, or its PID is that of a shell
+(LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true exec "./$name") >/dev/null 2>&1 &
+service=$!
+children+=($service)
+wait_for 10 "$cairn" status $service
+ok $? 'a service of such a name has an agent'
+"$cairn" watch --time 1s --folder kept $service >watch.log 2>watch.err &
+watch=$!
+children+=($watch)
+wait_for 20 grep -qa 'EVIL.* time: ' watch.log
+ok $? 'cairn watch keeps a dump of it'
+kill $service
+wait_for 20 grep -qa 'killed by signal' watch.err
+ok $? 'and reports its end'
+wait $watch # which ends with it
+for log in watch.log watch.err; do
+	like "$(python3 check.py pipe cat $log)" 'clean with it' "$log"
+	is "$(grep -ac '^2026-11-18 19:00:00  forged' $log)" 0 'with no line but its own'
+done
+(LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true exec "./$name") >/dev/null 2>&1 &
+service=$!
+children+=($service)
+wait_for 10 "$cairn" status $service
+feed + watch --time 1s --for 3s --json --folder kept $service
+cp "$(type -P true)" "quick$name"
+for command in status ps doctor dumps rss top 'run -o run.heap --'; do
+	words=($command)
+	[[ $command != run* ]] && [ $command != ps ] && words+=($service)
+	[[ $command != run* ]] || words+=("./quick$name")
+	"$cairn" "${words[@]}" >said 2>&1
+	like "$(python3 check.py pipe cat said)" 'clean *' "$command of it"
+	is "$(grep -ac '^2026-11-18 19:00:00  forged' said)" 0 'has no forged line'
+done
 for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\)  .*/\1/p'); do
 	[ -n "${covered[$command]:-}" ]
 	ok $? "$command is covered here"

@@ -17,7 +17,7 @@ sed "s/^# cairn time .*/# cairn time $((at + 600)).000000000/; s/^# cairn end\$/
 post_all 'service=gone&version=1&host=h2' "$scratch/killed.heap" || broken 'a snapshot was not accepted'
 wait_for 60 emptied
 port=$(free_port)
-"$cairn" serve --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 children+=("$!")
 page=http://127.0.0.1:$port
 judged() { [ "$(curl -s "$page/metrics" | grep -c '^cairn_serve_live_bytes')" = 4 ] && curl -s "$page/metrics" | grep -q '^cairn_serve_limit_seconds'; }

@@ -18,12 +18,12 @@ done
 send calm-1 1 calm "$scratch/old1"/*.heap || broken 'a snapshot was not accepted'
 wait_for 60 emptied
 
-"$cairn" serve --store "sqlite:$scratch/none/fleet.db" >"$scratch/out" 2>&1
+"$cairn" serve --no-token --store "sqlite:$scratch/none/fleet.db" >"$scratch/out" 2>&1
 is $? 1 'a store that cannot be opened'
 "$cairn" serve >"$scratch/out" 2>&1
 is $? 2 'neither a target nor a store'
 port=$(free_port)
-"$cairn" serve --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 page=http://127.0.0.1:$port
@@ -35,7 +35,7 @@ ok $? 'two services and five instances are listed'
 # The page.
 get processes >"$scratch/processes"
 is "$(of_json '[p["program"] for p in r["processes"]][:2]' <"$scratch/processes")" "['api', 'calm']" 'services come first, the one whose limit is near before the other'
-like "$(of_json 'r["processes"][0]["sentence"]' <"$scratch/processes")" '0x1000 grows by * an hour on each of 2 of 2 instances, new in release 2*' 'with the verdict over instances'
+like "$(of_json 'r["processes"][0]["sentence"]' <"$scratch/processes")" '0x1000 keeps growing on 2 of 2 instances, by * each, new in release 2*' 'with the verdict over instances'
 is "$(of_json 'r["processes"][0]["limit_at"] == min(p["limit_at"] for p in r["processes"] if p["limit_at"])' <"$scratch/processes")" True \
 	'a service reaches a limit when its first instance does'
 is "$(of_json 'sorted(p["host"] for p in r["processes"][2:])' <"$scratch/processes")" "['calm-1', 'new-1', 'new-2', 'old-1', 'old-2']" 'then the instances'
@@ -57,8 +57,8 @@ ok $? 'an instance that comes later appears'
 ask() { python3 tests/e2e/querier.py "$page" "$@"; }
 memory=memory:inuse_space:bytes:space:bytes from=1789000000000 to=1799000000000
 both() { # both TEXT METHOD ARGUMENT...: asked in either way the answer is the same; it is left in $scratch/answer
-	ask json "${@:2}" >"$scratch/answer" 2>"$scratch/error"
-	is "$(ask proto "${@:2}" 2>&1 | md5sum)" "$(md5sum <"$scratch/answer")" "$1"
+	ask both "${@:2}" >"$scratch/answer" 2>"$scratch/error"
+	is "$? $(cat "$scratch/error")" '0 ' "$1"
 }
 both 'profile types' ProfileTypes "start=$from" "end=$to"
 is "$(of_json '[t["ID"] for t in r["profileTypes"]]' <"$scratch/answer")" "['$memory', 'memory:inuse_objects:count:space:bytes']" 'are those that the dumps have'
@@ -154,7 +154,7 @@ store = sqlite3.connect(sys.argv[2], timeout=30) # long before what the page loo
 tenant = int.from_bytes(hashlib.sha256((1).to_bytes(8, "little")).digest()[:8], "little") & (1 << 63) - 1
 for i in range(1, 10002):
     store.execute("INSERT INTO processes VALUES (?, ?, 'crowd', '1', ?, 1, '/srv/crowd', 'ab', 0, '', ?)", (i, tenant, f"h{i}", 1 << 61))
-    store.execute("INSERT INTO snapshots VALUES (?, 1600000000000000000, 4096.0, 0.0, 0.0, 0, 1.0, 0, 0, '', 0)", (i,))
+    store.execute("INSERT INTO snapshots VALUES (?, 1600000000000000000, 4096.0, 0.0, 0.0, 0, 1.0, 0, 0, '', 0, 0, 0, 0)", (i,))
 store.commit()
 P
 send wide 1 wide "$scratch/wide.heap" && wait_for 60 emptied
@@ -244,18 +244,20 @@ store.execute("INSERT OR REPLACE INTO stacks VALUES (1, ?, ?)", ((1).to_bytes(8,
 for i in range(first, first + count):
     store.execute("INSERT INTO processes VALUES (?, ?, 'many', '1', ?, ?, '/srv/many', 'ab', ?, '', ?)", (i, tenant, f"h{i}", i, now - 10**12, now))
     store.execute("INSERT INTO samples VALUES (?, ?, 1, 4096.0, 1.0, 1.0, 0.0, 0.0)", (i, now - 10**10))
-    store.execute("INSERT INTO snapshots VALUES (?, ?, 4096.0, ?, 1000000.0, 0, 1.0, 0, 0, '', 0)", (i, now - 10**10, float(i)))
+    store.execute("INSERT INTO snapshots VALUES (?, ?, 4096.0, ?, 1000000.0, 0, 1.0, 0, 0, '', 0, 0, 0, 0)", (i, now - 10**10, float(i)))
 store.commit()
 P
 }
 fill 1 300
 port=$(free_port) page=http://127.0.0.1:$port
-"$cairn" serve --store "$store" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "$store" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 hosts='sorted(int(p["host"][1:]) for p in r["processes"] if p["host"])'
 counted() { [ "$(get processes | of_json 'r["unlisted_instances"]' 2>/dev/null)" = "$1" ]; }
 wait_for 60 counted 108
+loaded() { [ "$(get processes | of_json 'r["loading"]')" = False ]; }
+holds 'once all of it is read, it is not loading any more' wait_for 20 loaded
 is "$(get processes | of_json "$hosts == list(range(109, 301)), r['unlisted_instances'], r['unlisted_services']")" '(True, 108, 0)' 'of 300 instances, the 192 nearest to their limits are listed, and how many more there are'
 key=$(get processes | of_json '[p["process"] for p in r["processes"] if p["host"] == "h300"][0]')
 python3 -c 'import sqlite3, sys; s = sqlite3.connect(sys.argv[1]); [s.execute(f"DELETE FROM {t} WHERE instance <= 300") for t in ("processes", "samples", "snapshots")]; s.commit()' "$scratch/many.db"
@@ -274,7 +276,7 @@ ok $? 'and it ends without an error'
 store=sqlite:$scratch/fleet.db
 "$cairn" store init -q "sqlite:$scratch/days.db"
 port=$(free_port) page=http://127.0.0.1:$port
-"$cairn" serve --store "$store" --keep 1000d --keep-memory 64K --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "$store" --keep 1000d --keep-memory 64K --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 of_api='[p["dumps"] for p in r["processes"] if p["program"].startswith("api ")]'
@@ -282,7 +284,7 @@ thinned() { [ "$(get processes | of_json "len($of_api) == 5 and all(0 < n < 12 f
 wait_for 60 thinned
 is "$(get processes | of_json "len($of_api), all(0 < n < 12 for n in $of_api)")" '(5, True)' '64 KiB are shared by all instances, each of which would have room for its dumps in it'
 kill "$server"; wait "$server" 2>/dev/null
-"$cairn" serve --store "sqlite:$scratch/days.db" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "sqlite:$scratch/days.db" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 put() { # put TIME: a snapshot of that time
@@ -294,7 +296,7 @@ store.execute("INSERT OR REPLACE INTO frames VALUES (1, 'ab', '/srv/days', 16, '
 store.execute("INSERT OR REPLACE INTO stacks VALUES (1, ?, ?)", ((1).to_bytes(8, "little"), at))
 store.execute("INSERT OR REPLACE INTO processes VALUES (1, ?, 'days', '1', 'h', 1, '/srv/days', 'ab', ?, '', ?)", (tenant, at - 10**14, at))
 store.execute("INSERT INTO samples VALUES (1, ?, 1, 4096.0, 1.0, 1.0, 0.0, 0.0)", (at,))
-store.execute("INSERT INTO snapshots VALUES (1, ?, 4096.0, 1000.0, 1000000.0, 0, 1.0, 0, 0, '', 0)", (at,))
+store.execute("INSERT INTO snapshots VALUES (1, ?, 4096.0, 1000.0, 1000000.0, 0, 1.0, 0, 0, '', 0, 0, 0, 0)", (at,))
 store.commit()
 P
 }
@@ -308,6 +310,51 @@ for before in 23 22 1; do put $((now - 3600 * before)); done
 holds 'the snapshots of the last day are shown' wait_for 60 hours_are '[23.0, 22.0, 1.0]'
 put $((now + 90 * 60))
 holds 'and one that is older than a day is not any more when another one comes' wait_for 60 hours_are '[22.0, 1.0, -1.5]'
+kill "$server"; wait "$server" 2>/dev/null
+
+# Three instances on one machine, the first of which has reported before the others: no run ended, and there is one machine.
+store=sqlite:$scratch/box.db
+"$cairn" store init -q "$store"
+report() { # report FIRST LAST INSTANCE...: each has snapshots of these minutes, and holds 100 MB more in each
+	python3 - "$scratch/box.db" "$base" "$@" <<'P'
+import hashlib, sqlite3, sys
+store, first, last = sqlite3.connect(sys.argv[1], timeout=30), int(sys.argv[3]), int(sys.argv[4])
+at = (int(sys.argv[2]) + 60 * first) * 10**9
+tenant = int.from_bytes(hashlib.sha256((1).to_bytes(8, "little")).digest()[:8], "little") & (1 << 63) - 1
+store.execute("INSERT OR REPLACE INTO frames VALUES (1, 'ab', '/srv/box', 16, 'work\tbox.c\t1\t1\n', 0, ?)", (at,))
+store.execute("INSERT OR REPLACE INTO stacks VALUES (1, ?, ?)", ((1).to_bytes(8, "little"), at))
+for i in map(int, sys.argv[5:]):
+    store.execute("INSERT OR REPLACE INTO processes VALUES (?, ?, 'box', '1', 'box', ?, '/srv/box', 'ab', ?, '', ?)", (i, tenant, i, at - 10**14, at))
+    for minute in range(first, last + 1):
+        at, held = (int(sys.argv[2]) + 60 * minute) * 10**9, 1e8 * (minute + 1)
+        store.execute("INSERT INTO samples VALUES (?, ?, 1, ?, 1000.0, 1.0, 0.0, 0.0)", (i, at, held))
+        store.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, 24e9, 0, 1.0, 0, 0, '', 0, 0, 0, 0)", (i, at, held, held))
+store.commit()
+P
+}
+base=$(($(date +%s) - 3600))
+report 0 3 1
+report 4 39 1 2 3
+port=$(free_port) page=http://127.0.0.1:$port
+"$cairn" serve --no-token --store "$store" --every 1s --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+server=$!
+children+=("$server")
+wait_for 60 loaded
+get processes >"$scratch/processes"
+is "$(of_json '[(p["program"], p["pid"], p["runs"], p["limit"], p["limit_of"]) for p in r["processes"] if not p["host"]]' <"$scratch/processes")" \
+	"[('box', 0, 0, 24000000000, 'machine')]" 'a sum has no PID and no runs, and three instances on one machine have the memory of one'
+is "$(of_json 'sorted(round((p["limit_at"] / 1000 - '"$base"') / 1200) for p in r["processes"] if p["host"])' <"$scratch/processes")" '[5, 5, 5]' \
+	'each of the three says when they fill it together'
+key=$(of_json 'r["processes"][0]["process"]' <"$scratch/processes")
+is "$(get "series?process=$key" | of_json '[m["kind"] for m in r["marks"]], r["runs"]')" "(['instances'], [])" 'an instance that is seen later is no restart'
+curl -s "$page/api/page?process=$key" -o "$scratch/box.html"
+python3 tests/e2e/read-page.py "$scratch/box.html" >"$scratch/box.json"
+is "$(of_json 'r["facts"].get("pid"), set(r["facts"]["course"]["runs"]), r["facts"]["course"]["limit_of"]' <"$scratch/box.json")" \
+	"(0, {0}, 'machine')" 'nor on the page that is saved'
+report 40 40 1 2 3
+later() { [ "$(get "series?process=$key" | of_json "r['points'][-1]['id'] == ($base + 2400) * 1000")" = True ]; }
+wait_for 30 later
+is "$(get "series?process=$key" | of_json '[m["kind"] for m in r["marks"]], r["points"][-1]["run"]')" "(['instances'], 1)" 'and the next sum is of the same instances'
 kill "$server"; wait "$server" 2>/dev/null
 
 # A client that leaves while the store is at work: the store is told to stop. This one says what it is, and then answers nothing.
@@ -330,12 +377,13 @@ python3 "$scratch/hanging.py" "$hanging" "$scratch/hanging" "$version" >"$scratc
 children+=($!)
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 wait_for 20 listens "$hanging"
-"$cairn" serve --store "clickhouse://127.0.0.1:$hanging/cairn" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "clickhouse://127.0.0.1:$hanging/cairn" --listen "127.0.0.1:$port" >"$scratch/serve.log" 2>&1 &
 server=$!
 children+=("$server")
 wait_for 20 curl -sf "$page/" -o "$scratch/page"
 asked() { [ "$(grep -c SELECT "$scratch/hanging")" = "$1" ]; }
 wait_for 20 asked 1 || broken 'the store is not asked for the page'
+is "$(get processes | of_json 'r["loading"], r["processes"]')" '(True, [])' 'while the store is read, it is said to be loading'
 curl -s -o "$scratch/answer" -H 'Content-Type: application/json' -d '{}' "$page/querier.v1.QuerierService/ProfileTypes" &
 client=$!
 wait_for 20 asked 2 || broken 'the store is not asked for the client'

@@ -49,7 +49,7 @@ symbolized _ZN3foo3barEi 1000 >"$scratch/mangled"
 is "$("$cairn" collapsed "$scratch/mangled")" 'foo::bar 1000' 'mangled names in a file are demangled'
 is "$("$cairn" collapsed --no-symbols "$scratch/mangled")" '_ZN3foo3barEi 1000' 'unless names are not asked for'
 
-for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*sampling may have been off*cairn doctor*' 'letter:Dear all,\nhow are you\n:*not a profile Cairn knows*' \
+for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*sampling was off*cairn doctor*' 'letter:Dear all,\nhow are you\n:*not a profile Cairn knows*' \
 	'page:<html>404</html>:*web page*'; do
 	IFS=: read -r name text pattern <<<"$case"
 	printf "$text" >"$scratch/$name"

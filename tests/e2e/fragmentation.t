@@ -19,7 +19,7 @@ print(true, rows)
 # Some 650 samples: the standard error is 4 %.
 sys.exit(not (data["fragmentation"] and abs(rows["hold_sparse"] / true["hold_sparse"] - 1) < 0.2 and rows.get("hold_dense", 0) < 2e6))
 P
-like "$("$cairn" top --fragmentation "$scratch/one.heap" 2>/dev/null)" "*free memory in slabs that live objects keep: *" 'the head says what it is'
+like "$("$cairn" top --fragmentation "$scratch/one.heap" 2>/dev/null)" "*free memory that live objects keep from being returned: *" 'the head says what it is'
 like "$("$cairn" top "$scratch/one.heap" 2>/dev/null | sed -n '/hold_/{p;q}')" '*hold_dense' 'in live bytes the other call path comes first'
 for _ in 1 2 3 4 5; do "$cairn" dump -o "$scratch/more.heap" $pid >/dev/null 2>&1; done
 holds 'the host survives being asked while it allocates and frees' kill -0 $pid
@@ -28,5 +28,5 @@ is "$? $(cat "$scratch/err")" '2 cairn: --slack and --fragmentation are two valu
 printf 'heap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x1 0x2\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/jemalloc.heap"
 "$cairn" top --fragmentation "$scratch/jemalloc.heap" >/dev/null 2>"$scratch/err"
 is $? 1 'a dump that does not know it is refused'
-like "$(cat "$scratch/err")" '*does not say how full the slabs of its objects are*' 'with the reason'
+like "$(cat "$scratch/err")" '*does not say what free memory its objects keep*' 'with the reason'
 done_testing

@@ -12,8 +12,8 @@ is "$(cat "$scratch/out")" "$scratch/dumps/flamegraphs/index.html" 'and the page
 bad=
 for picture in "$scratch"/dumps/flamegraphs/*.svg; do python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])' "$picture" || bad+="$picture "; done
 is "$bad" '' 'every picture is XML'
-is "$("$cairn" collapsed "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-2.collapse")" 'the folded text is that of cairn collapsed'
-is "$("$cairn" collapsed --base "$scratch/dumps/service-1.gprof" "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-1_vs_service-2_diff.collapse")" 'and so is that of a change'
+is "$("$cairn" collapsed --fold-wrappers "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-2.collapse")" 'the folded text is that of the picture: cairn collapsed --fold-wrappers'
+is "$("$cairn" collapsed --fold-wrappers --base "$scratch/dumps/service-1.gprof" "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-1_vs_service-2_diff.collapse")" 'and so is that of a change'
 is "$(grep -o '<h2>[^<]*' "$scratch/dumps/flamegraphs/index.html" | paste -sd' ')" '<h2>service-1 <h2>service-2 <h2>service-10' 'the page is in the order of time'
 
 # The script of GreptimeDB, by its name: arguments, lines and exit codes.

@@ -79,6 +79,7 @@ fi
 is $? 1 'output that cannot be written is an error'
 
 if command -v jeprof >/dev/null; then
+	quick_nm
 	legend() { "$1" ${2:-} --dot --focus=remember "$scratch/leaky" "$newest" 2>/dev/null | sed -n 's/.*\\l\(Total .*Focusing on: [^\\]*\).*/\1/p'; }
 	is "$(legend "$cairn" jeprof)" "$(legend jeprof)" 'jeprof --dot --focus: the legend says how much of the total is left, as in jeprof'
 	for options in '' --inuse_objects --show_bytes "--base=$first" '--nodecount=3 --nodefraction=0'; do

@@ -120,6 +120,7 @@ static void many_threads(void)
 		for (int i = 0; i < 8; i++)
 			pthread_join(threads[i], NULL);
 		allocate_some(round);
+		usleep(1000);
 	}
 }
 
@@ -131,6 +132,7 @@ static void load_and_unload(void)
 		allocate_some(round);
 		if (library)
 			dlclose(library);
+		usleep(1000);
 	}
 }
 
@@ -366,11 +368,16 @@ static void be_big(size_t megabytes)
 	size_t size = megabytes << 20;
 	char *memory = malloc(size);
 	struct rusage before, after;
-	for (unsigned round = 0; memory && access("stop", F_OK) != 0 && round < 100000; round++) {
+	int is_last = memory == NULL;
+	for (unsigned round = 0; !is_last && round < 100000; round++) {
+		is_last = access("stop", F_OK) == 0; /* what happened before that has had its effect */
 		for (size_t i = 0; i < size; i += 4096)
 			memory[i]++;
-		if (round == 0)
+		if (round == 0) {
 			getrusage(RUSAGE_SELF, &before);
+			printf("big\n");
+		}
+		usleep(10000);
 	}
 	getrusage(RUSAGE_SELF, &after);
 	printf("faults %ld of %zu pages\n", after.ru_minflt - before.ru_minflt, size / 4096);

@@ -4,6 +4,7 @@
 need jeprof python3 addr2line nm objdump
 cd "$scratch" || exit 1
 demo_dumps
+quick_nm
 ln -s "$cairn" jeprof
 
 # same KIND ARGUMENTS...: both exit alike, say the same files, and print the same fields. Stock jeprof is slow, so its runs go side
@@ -14,7 +15,7 @@ same() {
 	mkdir case.$cases
 	printf '%s\0' "$@" >case.$cases/arguments
 	shift
-	while [ "$(jobs -rp | wc -l)" -ge 4 ]; do sleep 0.02; done
+	[ $cases -le 4 ] || wait -n # four at a time
 	{
 		"$(command -v jeprof)" "$@" >case.$cases/theirs 2>case.$cases/theirs.err
 		echo $? >case.$cases/code
@@ -26,45 +27,52 @@ compare_all() {
 	for at in $(seq $cases); do
 		mapfile -d '' -t words <case.$at/arguments
 		kind=${words[0]} words=("${words[@]:1}")
-		./jeprof "${words[@]}" >ours 2>ours.err
+		./jeprof "${words[@]}" >case.$at/ours 2>ours.err
 		is $? "$(cat case.$at/code)" "${words[*]}: exit code"
 		is "$(grep '^Using local file' ours.err)" "$(grep '^Using local file' case.$at/theirs.err | awk '!seen[$0]++')" "${words[*]}: files announced"
-		holds "${words[*]}: fields" python3 "$root/tests/e2e/compare-jeprof-text.py" "$kind" case.$at/theirs ours
+		printf '%s\n' "$kind case.$at/theirs case.$at/ours" >>compare
 	done
+	python3 "$root/tests/e2e/compare-jeprof-text.py" - <compare >compared
+	at=0
+	while read -r words; do
+		at=$((at + 1))
+		is "$words" same "$(tr '\0' ' ' <case.$at/arguments): fields"
+	done <compared
+	is $at $cases 'all were compared'
 }
 
 # How rows are made and sorted.
 same text --text leaky now.heap
-same text --cum --show_bytes leaky now.heap
+more same text --cum --show_bytes leaky now.heap
 same text --lines leaky now.heap
 # Of pthread_create stock shows only what is inlined there, so that the bytes of its file are fewer, by more or less than rounding hides.
 same text --files --ignore=allocate_stack leaky now.heap
 same text --addresses leaky now.heap
 # What is counted.
-same text --inuse_space --functions --nocum leaky now.heap
-same text --inuse_objects leaky now.heap
+more same text --inuse_space --functions --nocum leaky now.heap
+more same text --inuse_objects leaky now.heap
 same text --alloc_space --show_bytes leaky now.heap
-same text --alloc_objects leaky now.heap
+more same text --alloc_objects leaky now.heap
 # Several profiles, and a base, in every spelling; options anywhere.
 same text leaky now.heap --base before.heap
-same text --base=before.heap --show_bytes leaky now.heap
-same text -base now.heap --show_by leaky before.heap
+more same text --base=before.heap --show_bytes leaky now.heap
+more same text -base now.heap --show_by leaky before.heap
 same text --text leaky now.heap before.heap --show_bytes
 # What is left out.
 same text --focus=look_up leaky now.heap
-same text --foc=leaky.c:4 leaky now.heap
-same text --ignore=look_up --show_bytes leaky now.heap
+more same text --foc=leaky.c:4 leaky now.heap
+more same text --ignore=look_up --show_bytes leaky now.heap
 same text --retain='^(worker|load_page)$' leaky now.heap
-same text --exclude=worker leaky now.heap
+more same text --exclude=worker leaky now.heap
 same text --focus=serve --ignore=look --exclude=clone leaky now.heap
 # Threads.
-same text --thread=1 leaky now.heap
+more same text --thread=1 leaky now.heap
 same text '--thread=*' --show_bytes leaky now.heap
 # Other kinds of output.
 same folded --collapsed leaky now.heap
-same folded leaky now.heap --collapse --focus=remember
+more same folded leaky now.heap --collapse --focus=remember
 same listing --list=look_up_page leaky now.heap
-same listing --list='remember|serve' --show_bytes leaky now.heap
+more same listing --list='remember|serve' --show_bytes leaky now.heap
 same listing --disasm=remember_session leaky now.heap
 same calls --callgrind leaky now.heap
 # Options that change nothing here are taken.
@@ -80,11 +88,11 @@ locks '--- contention:' 'cycles/second = 3000000000' 'sampling period = 100' 'ms
 locks '--- Stacks:' 'sampling period = 10' 'discarded samples = 3' >old-locks
 same text --text leaky locks
 same text --cum --total_delay --lines leaky locks
-same text --contentions leaky locks
+more same text --contentions leaky locks
 same text --mean_delay leaky locks
 same text --text leaky old-locks
-same text --base old-locks leaky locks
-same listing --list=remember leaky locks
+more same text --base old-locks leaky locks
+more same listing --list=remember leaky locks
 
 compare_all
 

@@ -3,12 +3,13 @@
 . tests/e2e/lib.sh
 need redis-server redis-benchmark redis-cli jeprof python3 curl
 cd "$scratch" || exit 1
+quick_nm
 port=$(free_port)
-MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:23,prof_final:true,prof_prefix:$scratch/je \
+MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:21,prof_final:true,prof_prefix:$scratch/je \
 	redis-server --port "$port" --save '' --dir "$scratch" >redis.log 2>&1 &
 children+=($!)
 wait_for 10 redis-cli -p "$port" ping
-redis-benchmark -p "$port" -n 20000 -r 100000 -d 300 -t set,lpush -q >/dev/null
+redis-benchmark -p "$port" -n 5000 -r 100000 -d 300 -t set,lpush -q >/dev/null
 redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
 wait "${children[-1]}"
 mv je.*.f.heap now.heap 2>/dev/null && mv "$(ls -v je.*.i*.heap | head -n 1)" before.heap || broken 'this redis-server has no jemalloc profiler'
@@ -38,7 +39,7 @@ LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$agent CAIRN_TOOL=$cairn MALLOC_
 	redis-server --port "$port" --save '' --dir "$scratch" >redis.log 2>&1 &
 children+=($!)
 wait_for 10 redis-cli -p "$port" ping && wait_for 10 curl -s "http://127.0.0.1:$agent/cairn/status" || broken 'redis does not start'
-redis-benchmark -p "$port" -n 20000 -r 100000 -d 300 -t set,lpush -q >/dev/null
+redis-benchmark -p "$port" -n 5000 -r 100000 -d 300 -t set,lpush -q >/dev/null
 HOME=$scratch jeprof --text "http://127.0.0.1:$agent/pprof/heap" >theirs 2>log || broken 'stock jeprof reads a live redis'
 is "$(sed -n 2,4p theirs | grep -cE ' z(re|m|c)alloc(_usable)?$')" 3 "live: the first rows are redis's functions"
 python3 - "/proc/${children[-1]}/maps" theirs >inner <<'E'

@@ -19,7 +19,9 @@ def members(value): # of any depth; the members of `config` are the keys of CAIR
         return set().union(*map(members, value))
     return set(value).union(*(members(list(v.values()) if k == "config" and isinstance(v, dict) else v) for k, v in value.items())) if isinstance(value, dict) else set()
 text = open(file, encoding="utf-8").read()
-found = members([json.loads(line) for line in text.splitlines()] if title.endswith("watch --json") else json.loads(text))
+answers = [json.loads(line) for line in text.splitlines()] if title.endswith("watch --json") else [json.loads(text)]
+assert all(answer["version"] == 1 for answer in answers), "an answer without its version"
+found = members(answers)
 assert found, "no member at all"
 print(*sorted(m for m in found if m not in named and re.sub("_(low|high)$", "", m) not in named))
 P
@@ -48,6 +50,11 @@ done
 for command in peek list disasm; do shown "cairn $command --json" $command --json remember_session "$dump"; done
 shown 'cairn rss --json' rss --json "$dump"
 shown 'cairn rss --json' rss --json $pid
+shown 'cairn rss --group --json' rss --json --group $pid
+shown 'cairn why --json' why --json "$dump"
+shown 'cairn why --json' why --json $pid
+shown 'cairn why --json' why --json --try trim --for 0 $pid
+shown 'cairn why --json' why --json --compare default --rounds 2 -- true
 shown 'cairn doctor --json' doctor --json "$dump"
 shown 'cairn doctor --json' doctor --json $pid
 shown 'cairn status --json' status --json $pid

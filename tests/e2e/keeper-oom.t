@@ -76,11 +76,13 @@ kill_alone() {
 	holds "$1: the ledger that it left shows what filled the memory" shows "$scratch/ledger-$2"
 }
 for way in kill_kept kill_alone; do
-	$way '20 MB/s' grow 15000
-	limit_group $((768 << 20)) # room enough to tell how fast it is: near its limit the kernel makes every page wait
-	$way 'as fast as it can' fast
-	limit_group $((192 << 20))
-	$way 'a burst of 500 MB' burst
+	[ $way = kill_alone ] && ! is_long || $way '20 MB/s' grow 15000
+	if is_long; then
+		limit_group $((768 << 20)) # room enough to tell how fast it is: near its limit the kernel makes every page wait
+		$way 'as fast as it can' fast
+		limit_group $((192 << 20))
+	fi
+	[ $way = kill_kept ] && ! is_long || $way 'a burst of 500 MB' burst
 done
 rows=$("$cairn" timeline --history --json "$scratch/grow" 2>/dev/null | python3 -c 'import json, sys
 rows = json.load(sys.stdin)["history"]

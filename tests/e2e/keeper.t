@@ -4,7 +4,7 @@
 need cc python3
 . tests/e2e/agent.sh
 cc=${CC:-cc}
-rounds=${KEEPER_ROUNDS:-5}
+rounds=${KEEPER_ROUNDS:-$(rounds 2 5)}
 $cc -O1 -g -w -D_GNU_SOURCE tests/e2e/keeper-host.c -o "$scratch/host" -pthread || { ok 1 "the test host builds"; done_testing; }
 
 # has_bytes NUMBER [TRUTH]: the host holds so much by now. From the start it is 18 MB; less has too few samples to compare.
@@ -78,7 +78,7 @@ d = json.load(sys.stdin); print(d["last_moments"][0]["ended"], d["dumps"][0]["la
 	"killed by signal 9 (Killed) True False" "in JSON, too"
 like "$("$cairn" top "$scratch/round")" *"its last moment: killed by signal 9 (Killed)"* "a view says whose last moment it shows"
 
-like "$("$cairn" doctor "$scratch"/round/*.heap 2>/dev/null)" "*ages and slack*are known: 'cairn leaks' judges this one dump*" "cairn doctor says what the dump knows"
+like "$("$cairn" doctor "$scratch"/round/*.heap 2>/dev/null)" "*ages*are known: 'cairn leaks' judges this one dump*" "cairn doctor says what the dump knows"
 
 # Other ends
 start exit 3
@@ -109,7 +109,8 @@ sleep 1
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 ends
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+more=$(rounds 3 10)
+for _ in $(seq "$more"); do
 	start churn
 	keep thin --once --start true --keep-count 1
 	wait_for 30 gone "$watcher"
@@ -118,11 +119,11 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 sleep 1.1
 "$cairn" dumps --thin --keep-count 1 --keep-age 1s "$scratch/thin" >/dev/null
-is "$(ls "$scratch/thin" | grep -c -- '-last.heap')" 1 "a last moment stays after ten more processes, past every limit"
+is "$(ls "$scratch/thin" | grep -c -- '-last.heap')" 1 "a last moment stays after $more more processes, past every limit"
 
 # The keeper dies and comes back; there may be two
 start churn
-like "$("$cairn" doctor "$pid" 2>/dev/null)" "*nobody keeps the ledger: after a SIGKILL or an OOM kill*" "without a keeper cairn doctor says so"
+like "$("$cairn" doctor "$pid" 2>/dev/null)" "*if it is killed, nothing shows what filled its memory: nobody keeps the ledger*" "without a keeper cairn doctor says so"
 keep again
 kept
 like "$("$cairn" doctor "$pid" 2>/dev/null)" "*process $watcher keeps the ledger: the last moment is known*" "with one it says who it is"
@@ -206,7 +207,11 @@ sys.exit(not (sum(lines.values()) == bill["total"] and lines["live"] > 4e6 and b
               any("has ended" in note for note in bill["notes"])))
 P
 # A crash loop leaves a limited number
-for _ in $(seq 24); do
+for round in $(seq "$(rounds 2 24)"); do
+	if [ "$round" = 2 ] && ! is_long; then # the others are copies of the first, by other processes
+		first=$(ls "$scratch"/loop/*-last.heap)
+		for i in $(seq 22); do sed "s/^# cairn pid .*/# cairn pid $((90000 + i))/; s/^# cairn process [0-9]*/# cairn process $((90000 + i))/" "$first" >"${first/-$pid-/-$((90000 + i))-}"; done
+	fi
 	start exit 3
 	keep loop
 	kept

@@ -6,7 +6,7 @@ need cc python3
 . tests/e2e/agent.sh
 ${CC:-cc} -O1 -g -w -D_GNU_SOURCE -Iinclude tests/e2e/kinds-host.c -o "$scratch/host" -pthread -Wl,--no-as-needed -ljemalloc ||
 	broken 'the test host does not build'
-LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:8K "$scratch/host" 4000 >"$scratch/out" 2>&1 &
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,listen:unix,engine:cairn,period:8K "$scratch/host" 4000 >"$scratch/out" 2>&1 &
 pid=$!
 children+=($pid)
 mkdir "$scratch/kept"
@@ -53,11 +53,11 @@ for source in "$one" "$last"; do
 	holds "$name: ages and sizes add up to the whole" says "F['aged'] and all(abs(sum(P[k].values()) - P['total']) <= 8 for k in ('ages', 'sizes', 'threads')) and max(P['ages'].values()) < P['total'] and P['sizes']['12'] > 0.9 * P['total']"
 done
 holds 'the last moment has its cause' says 'F["ended"] == "killed by signal 9 (Killed)"'
-like "$(cat "$scratch/page.html")" '*<section id="history"*<template shadowrootmode="open">*<svg*class="resident"*</svg>*</template></section>*' 'and how memory got there'
+holds 'and how memory got there' says '(H := F["history"]) and len(H["live"]) == len(H["seconds"]) > 2 and H["live"][-1] > 0 and max(H["resident"]) > 30e6 and max(H["rate"]) > 0 and sorted(H["seconds"]) == H["seconds"]'
 source=$one
 holds 'a page of another dump' page "$one"
 holds 'has fragmentation, where the allocator knows it' says "abs(P['values']['fragmentation_space'] - $(total --fragmentation)) <= 8 and P['values']['fragmentation_space'] > 5e6"
-is "$(grep -c 'id="history"' "$scratch/page.html")" 0 'and no history'
+holds 'and no history' says '"history" not in F'
 holds 'a page of a process has all of this, too' python3 tests/e2e/read-page.py "$scratch/live.html"
 like "$(cat "$scratch/live.html")" '*"mapped_space"*"churn":{*"bill":{*' 'among its facts'
 
@@ -80,7 +80,7 @@ with open(sys.argv[1], "w") as out:
 P
 holds 'a page of one dump with a leak' page "$scratch/leak.heap"
 holds 'names it' says "[g['name'] for g in F['series']['growth']] == ['0x1000'] and F['series']['summary'].startswith('0x1000 keeps growing') and F['series']['observed'] == 100.5"
-like "$("$cairn" doctor "$scratch/leak.heap" 2>/dev/null)" '*note*leaks*by the ages of live objects, 0x1000 keeps growing, by *' 'and so does doctor'
+like "$("$cairn" doctor "$scratch/leak.heap" 2>/dev/null)" '*note*leaks*0x1000 keeps growing, by *' 'and so does doctor'
 python3 - "$scratch/many.heap" <<'P'
 import sys
 with open(sys.argv[1], "w") as out:
@@ -103,7 +103,7 @@ wait $pid 2>/dev/null
 source=$scratch/left
 holds 'a page of a ledger' page "$source"
 holds 'has all but the bill' says "abs(P['values']['alloc_space'] - $(total --alloc)) <= 8 and P['values']['peak_space'] > 30e6 and P['values']['mapped_space'] == 24 << 20 and F['churn']['rows'] and F['series']['summary'] and 'bill' not in F"
-like "$(cat "$scratch/page.html")" '*<section id="history"*' 'and its history'
+holds 'and its history' says 'len(F["history"]["live"]) > 2'
 
 # The C API: the service asks its own agent.
 mkdir "$scratch/asked"
@@ -148,11 +148,11 @@ answered 15 '400 application/json' '"soon" in D["error"]' 'and so is a time that
 
 # Doctor.
 says_doctor() { "$cairn" doctor "$1" 2>/dev/null >"$scratch/doctor"; like "$(cat "$scratch/doctor")" "$2" "$3"; }
-says_doctor "$one" "*ages and slack, lifetimes, the peak, how full slabs are, mappings by the service are known: *--older*--peak*--mappings and 'cairn churn' show the rest*" 'doctor says what a dump knows'
-says_doctor "$one" '*leaks*by the ages of live objects, *' 'and what leaks'
+says_doctor "$one" "*ages and lifetimes are known: *--older, --younger, --peak, --slack, --fragmentation, --mappings and 'cairn churn' show the rest*" 'doctor says what a dump knows'
+says_doctor "$one" '* leaks  *' 'and what leaks'
 says_doctor "$one" '*right*resident memory*MiB were resident, *% of that unexplained*' 'and whether its resident memory is explained'
 is "$(grep -c 'last moment\|sampling was off' "$scratch/doctor")" 0 'that sampling was on, and of no end'
-says_doctor "$source" "*right*trailer*whole, of process [0-9]* on *, by Cairn's engine*leaks*by the ages*" 'of a ledger, too'
+says_doctor "$source" "*right*trailer*whole, of process [0-9]* on *, by Cairn's engine*leaks  *" 'of a ledger, too'
 says_doctor "$last" '*note*last moment*killed by signal 9 (Killed)*cairn timeline*' 'how the process ended'
 is "$(grep -c '^wrong' "$scratch/doctor")" 0 'and nothing is wrong with the dump of a last moment'
 is "$("$cairn" doctor --json "$last" | python3 -c 'import json, sys
@@ -172,6 +172,6 @@ is "$(python3 -c 'import json, sys; T = json.load(open(sys.argv[1])); print(T["m
 "$cairn" pprof --mappings all -o "$scratch/mapped.pb.gz" "$one" 2>/dev/null
 is "$("$cairn" collapsed "$scratch/mapped.pb.gz" 2>/dev/null | sed 's/.*;//')" "map_cache $((24 << 20))" 'and for pprof'
 holds 'a page of them alone' page --mappings all "$one"
-holds 'says what it is' says 'F["called"] == "memory mapped by the service itself" and P["total"] == 24 << 20 and P["functions"]["map_cache"]["self"] == 24 << 20 and not F["aged"]'
+holds 'says what it is' says 'F["columns"][0]["title"] == "memory mapped by the service itself" and P["total"] == 24 << 20 and P["functions"]["map_cache"]["self"] == 24 << 20 and not F["aged"]'
 like "$("$cairn" rss "$one" 2>/dev/null)" '* stacks*mapped by the service itself, by call path:*24.0 MiB *map_cache < main*' 'cairn rss names the caller, and has stacks apart'
 done_testing

@@ -11,7 +11,7 @@ unsaid=$(find src include tests -name '*.[ch]' -exec awk '{ lines[FILENAME]++ }
 	FNR < 30 && /[Ll]onger than other files/ { said[FILENAME] = 1 } END { for (file in lines) if (lines[file] > 600 && !said[file]) print file }' {} +)
 is "$unsaid" '' 'a file of more than 600 lines says why'
 # ARCHITECTURE.md: its list of folders is the tree, and every file that it names is there.
-is "$(sed -n '/^```$/,/^```$/s|^\(src/\)\?\( *[a-z]*/\).*|\1\2|p' ARCHITECTURE.md | awk '/^src/ { top = $1; print; next } /^ / { print top $1 }' | sort)" \
+is "$(sed -n '/^```$/,/^```$/s|^\(src/\)\?\( *[a-z0-9_]*/\).*|\1\2|p' ARCHITECTURE.md | awk '/^src/ { top = $1; print; next } /^ / { print top $1 }' | sort)" \
 	"$(find src -mindepth 1 -maxdepth 2 -type d ! -path 'src/cmd/*' ! -path 'src/page/*' | sed 's|$|/|' | sort)" 'ARCHITECTURE.md lists every folder'
 gone=$(python3 - <<'P'
 import os, re
@@ -28,10 +28,12 @@ for word in re.findall(r"`([^`\s]+?)`", text):
 P
 )
 is "$gone" '' 'and names no file that is not there'
-# Phrases that a native writer would not use, in what people read.
+# Phrases that a native writer would not use, in what people read; comments are read most.
 stilted='unless told|(is|are) told|is meant|asked wrongly|for want of|so many (bytes|frames|dumps)|tells of it|^(- )?Read are'
 read_by_people=(./*.md doc/*.md doc/*.scd examples data include)
 is "$(grep -rnE "$stilted" "${read_by_people[@]}")" '' 'what people read is in plain English'
+stilted_comments='cannot be had|to be had|is nowhere|nobody.s growth|takes nobody|takes off from|taken off from|is numbered here|unasked|without a word|[Ww]here it is none|of it has come to|that it is of,|[Ww]hat came of'
+is "$(grep -rnE "$stilted|$stilted_comments" src --include='*.[ch]' --include='*.mjs' --include='*.css')" '' 'and so are the comments in the code'
 # Prose is at most 140 columns wide; tables, code and tags are as long as they need to be.
 long=$(python3 - ./*.md doc/*.md doc/*.scd <<'P'
 import sys
@@ -45,14 +47,21 @@ P
 )
 is "$long" '' 'prose has lines of at most 140 columns'
 like "$(sed -n '/^[^#]/{s/\. .*//p;q}' README.md)" '*heap profiler*' 'the first sentence of the README says what Cairn is'
-first=$(head -n 24 README.md)
-like "$first" '*doc/images/*make demo*make check*cairn run -- *cairn top *' 'its first screen has a picture, the two commands, and how to profile a service'
+like "$(head -n 30 README.md)" '*doc/images/*cairn attach PID*cairn leaks PID*doc/performance.md*make install*make demo*make check*' \
+	'its first screen has a picture, how to find a leak, what that costs, how to install, and the two commands'
+lines=$(wc -l <README.md)
+ok $((lines > 180)) "all of it has $lines lines"
+links=$(grep -oE '\]\([A-Za-z][^):#]*' README.md doc/*.md | while IFS=: read -r file link; do
+	[ -e "$(dirname "$file")/${link#](}" ] || echo "$file: ${link#](}"
+done)
+is "$links" '' 'every link of the README and the pages leads to a file'
 missing=
 for command in $("$cairn" help | awk '/^  [a-z0-9]/{print $1}'); do
 	page=${CAIRN_BUILD:-build}/doc/cairn-$command.1
 	[ -s "$page" ] || { missing+="no page for $command; "; continue; }
+	text=$(sed 's/\\-/-/g; s/\\f[A-Z]//g' "$page")
 	for option in $("$cairn" "$command" --help 2>/dev/null | grep -oE '^ +(-., )?--[a-z0-9-]+' | grep -oE '\-\-[a-z0-9-]+'); do
-		sed 's/\\-/-/g; s/\\f[A-Z]//g' "$page" | grep -qF -- "$option" || missing+="$command $option; "
+		[[ $text == *"$option"* ]] || missing+="$command $option; "
 	done
 done
 is "$missing" '' 'every command has a man page and every option is in it'
@@ -76,4 +85,8 @@ is "$(completes cairn attach $$)" $$ "and behind attach the user's own processes
 mkdir "$scratch/functions" && "$cairn" completion zsh >"$scratch/functions/_cairn"
 is "$(zsh -fc "fpath=($scratch/functions); _describe() { print \$1 }; compdef() :; autoload -U _cairn; words=(cairn lea) CURRENT=2; _cairn" 2>&1)" command \
 		'zsh completes the first time it is asked'
+# SECURITY.md names the tests that hold its promises.
+missing=
+for name in $(grep -o '\[[a-z, -]*\]' SECURITY.md | tr -d '[],'); do [ -x "tests/e2e/$name.t" ] || missing+="$name "; done
+is "$missing" '' 'the tests that SECURITY.md names are there'
 done_testing

@@ -1,4 +1,5 @@
-/* leaks-late-host.c - for tests/e2e/leaks-late.t: a ring of sessions that holds a constant amount; each is replaced after ten minutes.
+/* leaks-late-host.c - for tests/e2e/leaks-late.t: a ring of sessions that holds a constant amount; each is replaced after ten minutes. Requests take
+ * buffers that they free at once.
  *
  *	leaks-late-host [leak]
  *
@@ -25,6 +26,13 @@ __attribute__((noinline)) static void forget_request(void)
 	static char *volatile last;
 	last = malloc(forgotten_bytes);
 	memset(last, 1, forgotten_bytes);
+}
+
+__attribute__((noinline)) static void serve_request(void)
+{
+	char *volatile buffer = malloc(session_bytes);
+	memset(buffer, 1, session_bytes);
+	free(buffer);
 }
 
 static void replace(size_t at)
@@ -54,6 +62,8 @@ int main(int count, char **arguments)
 			replace((size_t)replaced % sessions);
 		for (; count > 1 && forgotten < seconds * forgotten_each_second; forgotten++)
 			forget_request();
+		for (int i = 0; i < 20; i++)
+			serve_request();
 		usleep(10000);
 	}
 }

@@ -2,10 +2,6 @@
 # Run from the repository's root. A test ends with `done_testing`.
 set -u
 PATH=$PATH:/usr/sbin:/sbin # ldconfig is there, which the PATH of an ordinary user leaves out
-# A python3 that is a script looks for the real one each time (pyenv), in dozens of processes, and is another process until it has it.
-if [ "$(head -c 2 "$(command -v python3)" 2>/dev/null | tr -d '\0')" = '#!' ]; then
-	PATH=$(dirname "$(python3 -c 'import sys; print(sys.executable)')"):$PATH
-fi
 cairn=$PWD/${CAIRN_BUILD:-build}/cairn
 library=$PWD/${CAIRN_BUILD:-build}/libcairn.so
 shared=$PWD/../shared
@@ -14,6 +10,15 @@ scratch=${TMPDIR:-/tmp}
 [ ${#scratch} -le 40 ] || scratch=/tmp # the path of a socket has 107 bytes at most, and tests have theirs some folders deep
 scratch=$(mktemp -d "$scratch/cairn-test.XXXXXX")
 children=()
+# A python3 that is a script (pyenv's) looks for the real one each time, in dozens of processes, and is another process until it has it. Without
+# the packages of this machine, which tests in this folder do not use, Python starts in half the time.
+export CAIRN_PYTHON=${CAIRN_PYTHON:-$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)}
+if [ -n "$CAIRN_PYTHON" ]; then
+	mkdir "$scratch/.bin"
+	ln -s "$CAIRN_PYTHON" "$scratch/.bin/python3"
+	[[ $0 == tests/e2e-all/* ]] || echo "home = ${CAIRN_PYTHON%/*}" >"$scratch/.bin/pyvenv.cfg"
+	PATH=$scratch/.bin:$PATH
+fi
 export GOCACHE=${GOCACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/go-build} # Go builds its tools on demand; not anew for each scratch folder
 export XDG_CACHE_HOME=$scratch/cache
 
@@ -98,25 +103,29 @@ need() {
 
 # free_port: a port nobody listens on, below those that the kernel gives to clients: one of them may have any of those a moment later
 free_port() {
-	python3 -c 'import random, socket
-while True:
-    port = random.SystemRandom().randrange(10000, 32768)
-    try: socket.socket().bind(("127.0.0.1", port))
-    except OSError: continue
-    print(port)
-    break'
+	local port
+	while port=$((10000 + SRANDOM % 22768)) && (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+	echo "$port"
 }
 
 # wait_for SECONDS COMMAND...: until the command succeeds. SECONDS is more than it takes on a machine of its own; a busy one has ten times
-# as long, since the limit is only there for what never comes.
+# as long, since the limit is only there for what never comes. What takes long is asked for ever less often, up to half a second.
 wait_for() {
-	local deadline=$((SECONDS + 10 * $1))
+	local deadline=$((SECONDS + 10 * $1)) pause=5
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $deadline ] || return 1
-		sleep 0.1
+		[ $SECONDS -lt $deadline ] || { echo "waited in vain: $*" >&2; return 1; }
+		sleep "$((pause / 100)).$((pause / 10 % 10))$((pause % 10))"
+		pause=$((pause < 33 ? pause * 3 / 2 : 50))
 	done
 }
+
+# `make check` runs everything once. `make check-long` sets CAIRN_LONG and runs again the tests that then do more: more rounds, larger samples.
+# is_long: whether that is so; rounds FEW MANY: the number that goes with it
+# more COMMAND...: only then
+is_long() { [ -n "${CAIRN_LONG:-}" ]; }
+more() { ! is_long || "$@"; }
+rounds() { if is_long; then echo "$2"; else echo "$1"; fi; }
 
 # of_json EXPRESSION: in Python, over r, the JSON on standard input
 of_json() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
@@ -156,6 +165,24 @@ steady_prefixed() {
 	objcopy --redefine-syms="$scratch/renamed" "$archive" "$scratch/libprefixed.a" &&
 		${CC:-cc} -O2 -g -w -Dmalloc=_rjem_malloc -Dfree=_rjem_free "$root/tests/hosts/steady.c" -o "$1" "$scratch/libprefixed.a" -lstdc++ -lm -pthread ||
 		broken 'a program with a prefixed jemalloc links'
+}
+
+# quick_nm: stock jeprof and google-pprof have nm list every library several times in each run; from now on, what it says of one is kept
+quick_nm() {
+	mkdir "$scratch/.nm"
+	cat >"$scratch/.nm/nm" <<'SCRIPT'
+#!/bin/bash
+case ${!#} in
+/lib/* | /usr/*) ;;
+*) exec nm "$@" ;;
+esac
+kept=$* kept=${0%/*}/${kept//\//_}
+[ -e "$kept" ] || { nm "$@" >"$kept.$$" && mv "$kept.$$" "$kept"; } || exit
+[ /dev/stdout -ef /dev/null ] || exec cat "$kept"
+SCRIPT
+	chmod +x "$scratch/.nm/nm"
+	export JEPROF_TOOLS=nm:$scratch/.nm/nm,$(dirname "$(command -v nm)")/
+	export PPROF_TOOLS=$JEPROF_TOOLS
 }
 
 # earlier_dumps COUNT: as jemalloc wrote them in the current folder for an earlier run of a service; earlier_left: how many are left

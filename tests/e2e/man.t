@@ -6,21 +6,27 @@ pages=${CAIRN_BUILD:-build}/doc
 commands=$("$cairn" help | sed -n 's/^  \([a-z0-9]*\)  *.*/\1/p')
 [ "$(wc -w <<<"$commands")" -gt 25 ]
 ok $? "cairn help lists $(wc -w <<<"$commands") commands"
-# options TEXT: the long options that are explained in it, one a line: at the start of a line, maybe behind a letter
-options() { grep -oE '^ *(-[a-zA-Z0-9], )?--[a-z_0-9-]+' <<<"$1" | grep -oE -- '--.*' | sort -u; }
-# A term that is explained is followed by its indented text.
-terms() { sed -n '/^.SH OPTIONS/,/^.SH [A-NP-Z]/p' | awk '/^\.RS/ { print last } { last = $0 }'; }
 plain() { sed 's/\\f[BIR]//g; s/\\&//g; s/\\-/-/g' "$1"; }
-for command in $commands; do
-	page=$pages/cairn-$command.1
-	if [ ! -s "$page" ]; then
-		ok 1 "cairn $command has a page"
-		continue
-	fi
-	is "$(plain "$page" | sed -n "s/^cairn-$command - //p")" "$("$cairn" help | sed -n "s/^  $command  *//p")" "cairn-$command(1) is about what cairn help says"
-	shown=$(options "$("$cairn" "$command" --help)" | grep -vxE -- '--(help|version)')
-	is "$(options "$(plain "$page" | terms)" | grep -vxE -- '--(help|version)')" "$shown" "and has its $(grep -c . <<<"$shown") options"
-done
+python3 - "$cairn" "$pages" $commands >"$scratch/compared" <<'P'
+import os, re, subprocess, sys
+cairn, pages, *commands = sys.argv[1:]
+def run(*words): return subprocess.run([cairn, *words], capture_output=True, text=True).stdout
+def options(text): # the long options that are explained in it: at the start of a line, maybe behind a letter
+    return sorted(set(re.findall(r"^ *(?:-[a-zA-Z0-9], )?(--[a-z_0-9-]+)", text, re.M)) - {"--help", "--version"})
+summaries = dict(re.findall(r"^  ([a-z0-9]+) +(.*)", run("help"), re.M))
+for command in commands:
+    page = os.path.join(pages, "cairn-%s.1" % command)
+    text = re.sub(r"\\f[BIR]|\\&", "", open(page).read()).replace("\\-", "-") if os.path.exists(page) else ""
+    about = re.search(r"^cairn-%s - (.*)" % command, text, re.M)
+    print("cairn-%s(1) is about what cairn help says" % command, about and about[1], summaries.get(command), sep="\t")
+    # A term that is explained is followed by its indented text.
+    section = re.search(r"^\.SH OPTIONS\n(.*?)(?=^\.SH [A-NP-Z]|\Z)", text, re.S | re.M)
+    terms = "\n".join(re.findall(r"^(.*)\n\.RS", section[1] if section else "", re.M))
+    shown = options(run(command, "--help"))
+    print("cairn-%s(1) has its %d options" % (command, len(shown)), *(" ".join(each) for each in (options(terms), shown)), sep="\t")
+P
+while IFS=$'\t' read -r name got wanted; do is "$got" "$wanted" "$name"; done <"$scratch/compared"
+is "$(wc -l <"$scratch/compared")" "$((2 * $(wc -w <<<"$commands")))" 'all were compared'
 # The questions of cairn fleet are commands of their own.
 questions=$("$cairn" fleet --help | sed -n '/^questions:/,$s/^  \([a-z]*\)  *.*/\1/p')
 is "$(wc -w <<<"$questions")" 14 'cairn fleet --help lists its questions'
@@ -36,14 +42,10 @@ for page in "$pages"/cairn-*.1; do
 	grep -qx "${name%.1}" <<<"$commands" || extra+="$name "
 done
 is "$extra" '' 'there is no page without a command'
-if command -v man >/dev/null; then
-	complaints=
-	for page in "$pages"/*.1; do
-		complaints+=$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null | head -n 1)
-	done
-	is "$complaints" '' 'man has no complaints'
+if command -v groff >/dev/null; then
+	is "$(LC_ALL=C.UTF-8 groff -k -t -man -ww -z -T utf8 "$pages"/*.1 2>&1 | head -n 3)" '' 'groff has no complaints about the pages'
 else
-	skip 'man has no complaints' 'no man here'
+	skip 'groff has no complaints about the pages' 'no groff here'
 fi
 # cairn(1) explains each key of the agent's configuration and each variable that Cairn reads.
 terms=$(plain "$pages/cairn.1" | awk '/^\.RS/ { print last } { last = $0 }')
@@ -58,15 +60,15 @@ for variable in $(grep -rhoE 'getenv\("[A-Z_]+' src | sed 's/.*"//' | grep -vxE 
 done
 is "$missing" '' "every key of the agent, and every variable, is in cairn(1)"
 is "$(plain "$pages/cairn.1" | sed -n '/^.SH COMMANDS/,/^.SH SOURCES/s/^cairn-\([a-z0-9]*\)(1)$/\1/p')" "$commands" 'cairn(1) lists the commands'
-double=$(for command in $commands; do "$cairn" "$command" --help | grep -E '^[a-z].*:$|^usage:.* $' | sort | uniq -d; "$cairn" "$command" --help | grep ' $'; done)
-is "$double" '' 'no help has a heading twice, or a blank at the end of a line'
-unsaid=$(for command in $commands; do "$cairn" "$command" --help | awk -v command="$command" '/^usage:.*SOURCE/ { asked = 1 } /^SOURCE is|Without a SOURCE/ { said = 1 } END { if (asked && !said) print command }'; done)
+for command in $commands; do "$cairn" "$command" --help >"$scratch/$command.help"; done
+is "$(awk '/^[a-z].*:$/ && seen[FILENAME, $0]++ || / $/ { print FILENAME ": " $0 }' "$scratch"/*.help)" '' \
+	'no help has a heading twice, or a blank at the end of a line'
+unsaid=$(awk '/^usage:.*SOURCE/ { asked[FILENAME] = 1 } /^SOURCE is|Without a SOURCE/ { said[FILENAME] = 1 }
+	END { for (file in asked) if (!said[file]) print file }' "$scratch"/*.help)
 is "$unsaid" '' 'every help that asks for a SOURCE says what one is'
 missing=
-for page in "$pages"/*.1; do
-	for other in $(plain "$page" | grep -oE 'cairn-[a-z0-9]+\(1\)' | sort -u); do
-		[ -s "$pages/${other%(1)}.1" ] || missing+="${page##*/}: $other "
-	done
+for other in $(cat "$pages"/*.1 | sed 's/\\f[BIR]//g; s/\\&//g; s/\\-/-/g' | grep -oE 'cairn-[a-z0-9]+\(1\)' | sort -u); do
+	[ -s "$pages/${other%(1)}.1" ] || missing+="$other "
 done
 is "$missing" '' 'every page a page refers to is there'
 done_testing

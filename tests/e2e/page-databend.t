@@ -37,18 +37,19 @@ like "$(python3 "$root/tests/e2e/read-page.py" cpu.html)" '*serve_request*' 'cai
 kill "$query"
 wait "$query" 2>/dev/null
 
+export TERM=xterm # whatever it is here: without one, less asks for a key
 # Memory. cargo build is done above by cc.
 says 'cargo build --features memory-profiling'
-here=("s/localhost:8080/localhost:$port/" 's/seconds=30/seconds=1/')
+here=("s/localhost:8080/localhost:$port/" 's/seconds=30/seconds=3/')
 service_starts 'MALLOC_CONF=prof:true ./target/debug/databend-query'
 is "$?" 0 "$name: it answers"
 # jeprof on a terminal enters its shell. What it says is the page's but for ports and paths, one line after the other.
-here+=('s|^jeprof |printf "top\\nquit\\n" >keys; script -qec "jeprof --seconds=1 |' 's|/debug/mem$|/debug/mem" /dev/null <keys|')
+here+=('s|^jeprof |printf "top\\nquit\\n" >keys; script -qec "jeprof --seconds=3 |' 's|/debug/mem$|/debug/mem" /dev/null <keys|')
 page 'jeprof ./target/debug/databend-query http://localhost:8080/debug/mem'
 said=$(sed 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g' <<<"$said" | # without what is drawn over: the progress
 	grep -vxE '([0-9]+ s, [0-9.]+ [KMG]?i?B)?(top|quit)') # nor what the terminal showed of the keys before somebody read them
 like "$said" "*Using local file ./target/debug/databend-query.
-Gathering CPU profile from http://localhost:$port/debug/mem/pprof/profile?seconds=1 for 1 seconds to*$HOME/jeprof/databend-query.[0-9]*.localhost
+Gathering CPU profile from http://localhost:$port/debug/mem/pprof/profile?seconds=3 for 3 seconds to*$HOME/jeprof/databend-query.[0-9]*.localhost
 Be patient...
 Wrote profile to $HOME/jeprof/databend-query.[0-9]*.localhost*
 Welcome to jeprof!  For help, type 'help'.*" "$name: the page's words"

@@ -28,7 +28,7 @@ sys.exit(len(sites) != 3 or not data["peak"] or any(abs(part) > allowed for part
 P
 }
 
-for allocator in libc tcmalloc_minimal mimalloc jemalloc; do
+for allocator in libc $(rounds jemalloc 'tcmalloc_minimal mimalloc jemalloc'); do
 	[ $allocator = libc ] && link= || link="-Wl,--no-as-needed -l$allocator"
 	${CC:-cc} -O1 -g -w -D_GNU_SOURCE tests/e2e/peak-host.c -o "$scratch/host" -pthread $link ||
 		broken "the test host does not build with $allocator"

@@ -1,4 +1,5 @@
-"""querier.py URL json|proto METHOD [KEY=VALUE...]: asks Pyroscope's query interface, and prints what it says as JSON, whichever way it was said.
+"""querier.py URL json|proto|both METHOD [KEY=VALUE...]: asks Pyroscope's query interface, and prints what it says as JSON, whichever way it was
+said. `both` asks in both ways, and fails unless the answers are the same.
 
 Messages are encoded and decoded here by the field numbers and names of the public protocol, so that both spellings are checked against it.
 KEY=[a,b] is a list, left.KEY=VALUE and right.KEY=VALUE are for Diff. `querier.py folded` turns a flame graph on stdin into folded text."""
@@ -121,12 +122,21 @@ for argument in sys.argv[4:]:
     side, _, key = key.rpartition(".")
     into = values.setdefault(side, {}) if side else values
     into[key] = value[1:-1].split(",") if value.startswith("[") else value
-body = json.dumps(values).encode() if codec == "json" else encode(values, request)
-call = urllib.request.Request(f"{url}/querier.v1.QuerierService/{method}", body, {"Content-Type": f"application/{codec}"})
-try:
-    with urllib.request.urlopen(call) as answer:
-        data = answer.read()
-        assert answer.headers["Content-Type"] == f"application/{codec}", answer.headers["Content-Type"]
-        print(json.dumps(plain(json.loads(data), response) if codec == "json" else decode(data, response), sort_keys=True))
-except urllib.error.HTTPError as error:
-    print(error.code, error.read().decode())
+
+
+def ask(codec):
+    body = json.dumps(values).encode() if codec == "json" else encode(values, request)
+    call = urllib.request.Request(f"{url}/querier.v1.QuerierService/{method}", body, {"Content-Type": f"application/{codec}"})
+    try:
+        with urllib.request.urlopen(call) as answer:
+            data = answer.read()
+            assert answer.headers["Content-Type"] == f"application/{codec}", answer.headers["Content-Type"]
+            return json.dumps(plain(json.loads(data), response) if codec == "json" else decode(data, response), sort_keys=True)
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {error.read().decode()}"
+
+
+answers = [ask(each) for each in (("json", "proto") if codec == "both" else (codec,))]
+print(answers[0])
+if answers[0] != answers[-1]:
+    sys.exit("as protobuf: " + answers[-1])

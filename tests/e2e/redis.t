@@ -16,13 +16,14 @@ run() { # run NAME REQUESTS: a dump of a redis-server that served so many reques
 	wait $server
 	mv "$scratch"/je.*.f.heap "$scratch/$1.heap"
 }
-run before 20000 && run after 40000
+run before 4000 && run after 8000
 is $? 0 'redis-server ran under the profiler'
 [ -s "$scratch/after.heap" ] || broken 'this redis-server has no jemalloc profiler'
 
+quick_nm
 program=$(command -v redis-server)
 for metric in inuse_space inuse_objects alloc_space alloc_objects; do
-	"$cairn" top --addresses --json --value $metric "$scratch/after.heap" >"$scratch/ours" 2>/dev/null
+	"$cairn" top --no-fold --addresses --json --value $metric "$scratch/after.heap" >"$scratch/ours" 2>/dev/null
 	jeprof --text --addresses --show_bytes --$metric "$program" "$scratch/after.heap" >"$scratch/theirs" 2>/dev/null
 	"$cairn" raw "$scratch/after.heap" >"$scratch/raw" 2>/dev/null
 	holds "$metric: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs" "$scratch/raw" $metric
@@ -30,22 +31,22 @@ done
 
 # jeprof subtracts by absolute address, so its base must be a dump of the same process.
 port=$(free_port)
-MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:23,prof_final:true,prof_prefix:$scratch/one \
+MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:21,prof_final:true,prof_prefix:$scratch/one \
 	redis-server --port "$port" --save '' --dir "$scratch" >"$scratch/redis.log" 2>&1 &
 children+=($!)
 wait_for 10 redis-cli -p "$port" ping
-redis-benchmark -p "$port" -n 20000 -r 100000 -d 300 -t set,lpush -q >/dev/null
+redis-benchmark -p "$port" -n 8000 -r 100000 -d 300 -t set,lpush -q >/dev/null
 redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
 wait ${children[-1]}
 first=$(ls -v "$scratch"/one.*.i0.heap) last=$(ls -v "$scratch"/one.*.f.heap)
 for metric in inuse_space alloc_objects; do
-	"$cairn" top --addresses --json --value $metric --base "$first" "$last" >"$scratch/ours" 2>/dev/null
+	"$cairn" top --no-fold --addresses --json --value $metric --base "$first" "$last" >"$scratch/ours" 2>/dev/null
 	jeprof --text --addresses --show_bytes --$metric --base "$first" "$program" "$last" >"$scratch/theirs" 2>/dev/null
 	"$cairn" raw --base "$first" "$last" >"$scratch/raw" 2>/dev/null
 	holds "$metric less a base: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs" "$scratch/raw" $metric
 done
 # Where jeprof is wrong: two runs lie at different addresses, so it finds nothing in common; ours must.
-"$cairn" top --json --base "$scratch/before.heap" "$scratch/after.heap" >"$scratch/ours" 2>/dev/null
+"$cairn" top --no-fold --json --base "$scratch/before.heap" "$scratch/after.heap" >"$scratch/ours" 2>/dev/null
 holds 'two runs are compared by place in the file, not by address' python3 - "$scratch/ours" <<'E'
 import json, sys
 profile = json.load(open(sys.argv[1]))

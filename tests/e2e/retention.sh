@@ -43,7 +43,7 @@ check_retention() {
 	sql "INSERT INTO processes VALUES (77, 1, 's', 'v', 'h', 1, 'p', 'b', $old, '', $old)"
 	sql "INSERT INTO samples VALUES (77, $old, 77, 1, 1, 1, 0, 0), (77, $((old + day)), 77, 1, 1, 1, 0, 0)"
 	sql "INSERT INTO bills VALUES (77, $old, 'live', 1), (77, $((old + day)), 'live', 1)"
-	sql "INSERT INTO snapshots VALUES (77, $old, 1, 1, 1, 0, 1, 0, 0, '', 0), (77, $((old + day)), 1, 1, 1, 0, 1, 0, 0, '', 0)"
+	sql "INSERT INTO snapshots VALUES (77, $old, 1, 1, 1, 0, 1, 0, 0, '', 0, 0, 0, 0), (77, $((old + day)), 1, 1, 1, 0, 1, 0, 0, '', 0, 0, 0, 0)"
 	before=$(sql 'SELECT count() FROM samples')
 	"$cairn" store init -q "$store" "${cluster[@]}" --keep-days 99
 	put_once named "$scratch/named-00"

@@ -18,7 +18,7 @@ start() {
 	local conf=$1
 	shift
 	rm -f "$scratch/out"
-	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,$conf "$@" >"$scratch/out" 2>&1 &
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,listen:unix,engine:cairn,$conf "$@" >"$scratch/out" 2>&1 &
 	pid=$!
 	children+=($pid)
 	wait_for 60 grep -q ready "$scratch/out" && wait_for 30 fact $pid pid
@@ -110,7 +110,7 @@ for sanitizer in address:AddressSanitizer thread:ThreadSanitizer; do
 done
 
 # A limit on the length of files (RLIMIT_FSIZE) below that of a ledger, which is a file for the kernel, too: SIGXFSZ would end the service.
-(ulimit -c 0 -f 1024 && LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K exec "$scratch/host" hold) \
+(ulimit -c 0 -f 1024 && LD_PRELOAD=$library CAIRN_CONF=listen:unix,enable_heap_profiling:true,engine:cairn,period:4K exec "$scratch/host" hold) \
 	>"$scratch/out" 2>&1 &
 pid=$!
 children+=($pid)
@@ -121,7 +121,7 @@ is "$(fact $pid active) $([ "$(fact $pid ledger live)" -gt 0 ] && echo sampled)"
 holds "its dumps are whole" grep -q '^# cairn live ' "$scratch/limited.heap"
 is "$(fact $pid pid)" $pid "and it lives on"
 stop
-(ulimit -c 0 -f 1024 && LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,ledger:$scratch/long.ledger exec "$scratch/host" hold) \
+(ulimit -c 0 -f 1024 && LD_PRELOAD=$library CAIRN_CONF=listen:unix,enable_heap_profiling:true,engine:cairn,ledger:$scratch/long.ledger exec "$scratch/host" hold) \
 	>"$scratch/out" 2>&1 &
 pid=$!
 children+=($pid)

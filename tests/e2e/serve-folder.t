@@ -26,7 +26,7 @@ is "$(python3 -c 'import json
 page, top = json.load(open("metrics.json"))["ages"], json.load(open("top.json"))["total"]
 print(top > 0 and abs(sum(bytes for age, bytes in page.items() if int(age) >= 2) - top) <= 20 + 1e-6 * top)')" True 'and ages as --older does'
 is "$(python3 -c 'import json; print(json.load(open("metrics.json"))["sizes"].get("12", 0) > 0)')" True 'and knows how large sessions are'
-"$cairn" churn --fold-wrappers --json dumps/3.heap >churn.json
+"$cairn" churn --json dumps/3.heap >churn.json
 "$cairn" rss --json dumps/3.heap >rss.json
 is "$(python3 -c 'import json
 facts, churn, rss = json.load(open("metrics.json"))["facts"], json.load(open("churn.json")), json.load(open("rss.json"))
@@ -37,6 +37,8 @@ python3 "$root/tests/e2e/read-page.py" early.html >early.json
 is "$(python3 -c 'import json; facts = json.load(open("early.json"))["facts"]; print("churn" in facts, "bill" in facts)')" 'False False' \
 	'and one of an earlier dump has neither'
 holds 'a folder has its process' wait_for 30 dumps_are 3
+loaded() { [ "$(get /api/processes | field loading)" = False ]; }
+holds 'all of it is read' wait_for 20 loaded
 is "$(get /api/processes | field processes.0.state) $(get /api/processes | field processes.0.program)" 'dumps leaky' 'by what its dumps say'
 key=$(get /api/processes | field processes.0.process)
 cp "$(ls dumps/*.heap | head -n 1)" dumps/.part
@@ -256,6 +258,33 @@ holds 'a hostile dump is shown' wait_for 30 dumps_are 1
 get /api/processes | field processes.0.process >hostile.key
 is "$(grep -c '[<>"&]' hostile.key)" 0 'its key has no markup'
 is "$(get "/api/series?since=0" | field marks.0.text)" '</script>' 'and its words are JSON'
+kill -INT $server
+wait $server
+# A log that grows beside the dumps: it is looked at, but not read.
+mkdir logged
+printf 'heap_v2/1\n  t*: 1: 4096 [0: 0]\n@ 0x1001\n  t*: 1: 4096 [0: 0]\n\nMAPPED_LIBRARIES:\n' >logged/a.heap
+echo 'a line of a log' >logged/service.log
+truncate -s 400M logged/service.log
+serve logged
+holds 'dumps beside a large log are shown' wait_for 20 dumps_are 1
+was_read() { awk '/^rchar/ { print int($2 / 1048576) }' "/proc/$server/io"; }
+before=$(was_read)
+for line in 1 2 3 4 5; do
+	echo "line $line" >>logged/service.log
+	sed "s/4096/$((4096 + line))/g" logged/a.heap >logged/.part && mv logged/.part "logged/b$line.heap"
+	wait_for 20 dumps_are $((1 + line))
+done
+holds 'and so is each new one' dumps_are 6
+[ $(($(was_read) - before)) -lt 100 ]
+ok $? "while the log is not read: $(($(was_read) - before)) MiB were, of five times 400"
+memory=$(awk '/^VmHWM/ { print int($2 / 1024) }' /proc/$server/status)
+[ "$memory" -lt 200 ]
+ok $? "nor kept: the server took $memory MiB"
+sed 's/4096/9999/g' logged/a.heap >logged/.part && mv logged/.part logged/service.log
+holds 'what becomes a dump is shown' wait_for 20 dumps_are 7
+# More names change at once than are listed: then all files are looked at.
+(cd logged && seq -f 'echo x >f%.0f' 3000 | sh && sed 's/4096/7777/g' a.heap >last.heap)
+holds 'a dump among thousands of other files is found' wait_for 20 dumps_are 8
 kill -INT $server
 wait $server
 done_testing

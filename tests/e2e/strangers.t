@@ -33,7 +33,7 @@ if [ "$(id -u)" = 0 ]; then
 	int main(void) { char *volatile kept = malloc(100000); sleep(60); return kept == NULL; }
 	C
 	$cc -O0 -w sleeper.c -o sleeper -ljemalloc
-	LD_PRELOAD=$library XDG_RUNTIME_DIR=$scratch/theirs ./sleeper &
+	CAIRN_CONF=listen:unix LD_PRELOAD=$library XDG_RUNTIME_DIR=$scratch/theirs ./sleeper &
 	pid=$!
 	children+=($pid)
 	wait_for 20 test -S "/run/cairn/$pid.sock"
@@ -161,7 +161,7 @@ cat >loads.c <<'C'
 int main(int count, char **arguments) { if (count < 2 || !dlopen(arguments[1], RTLD_NOW)) return 1; for (int i = 0; i < 100000; i++) { char *volatile kept = malloc(5000); free(kept); usleep(1000); } return 0; }
 C
 $cc -O1 -w loads.c -o loads -ljemalloc
-LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:12 ./loads "$scratch/$evil" &
+CAIRN_CONF=listen:unix LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:12 ./loads "$scratch/$evil" &
 pid=$!
 children+=($pid)
 wait_for 20 has_agent "$pid"

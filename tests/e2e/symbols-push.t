@@ -43,7 +43,7 @@ build_id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
 collect
 send app app first_function || broken 'a snapshot was not accepted'
 page=$(free_port)
-"$cairn" serve --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$page" >"$scratch/serve.log" 2>&1 &
+"$cairn" serve --no-token --store "$store" --keep 1000d --every 1s --listen "127.0.0.1:$page" >"$scratch/serve.log" 2>&1 &
 children+=($!)
 merged() {
 	curl -s -H 'Content-Type: application/json' "http://127.0.0.1:$page/querier.v1.QuerierService/SelectMergeStacktraces" \
@@ -96,13 +96,13 @@ sum() { sha256sum "$1" | cut -d ' ' -f 1; }
 put() { tail -c "+$(($2 + 1))" "$1" | head -c "$3" | status -X PUT --data-binary @- "$url/v1/symbols/${4:-$(sum "$1")}?size=$(stat -c %s "$1")&offset=$2"; }
 size=$(stat -c %s "$scratch/other")
 is "$(put "$scratch/other" 0 5000)" 200 'a piece'
-like "$(cat "$scratch/answer")" '{"complete":false,"received":5000}*' 'is here'
+like "$(cat "$scratch/answer")" '{"version":1,"complete":false,"received":5000}*' 'is here'
 is "$(put "$scratch/other" 6000 100)" 409 'a piece that is not the next'
 like "$(cat "$scratch/answer")" '*continue from there*"received":5000*' 'is not taken, and the answer says which is'
 stop -KILL
 collect
 is "$(status "$url/v1/symbols/$(sum "$scratch/other")?build_id=$(build_id "$scratch/other")&program=1&detail=2&size=$size")" 200 'a collector that was killed meanwhile'
-like "$(cat "$scratch/answer")" '{"complete":false,"received":5000}*' 'knows how far it was'
+like "$(cat "$scratch/answer")" '{"version":1,"complete":false,"received":5000}*' 'knows how far it was'
 holds 'and the upload goes on' push "$scratch/other"
 is "$(metric uploads_total)" 1 'to its end'
 # The collector was killed when all was there, but not examined.
@@ -121,7 +121,7 @@ gcc -g -c -o "$scratch/object.o" "$scratch/app.c"
 build nameless -Wl,--build-id=none
 for bad in noise cut object.o nameless; do
 	is "$(put "$scratch/$bad" 0 99999)" 400 "$bad is refused"
-	like "$(cat "$scratch/answer")" '{"error":"*"*' "$(cat "$scratch/answer")"
+	like "$(cat "$scratch/answer")" '{"version":1,"error":"*"*' "$(cat "$scratch/answer")"
 	push "$scratch/$bad"
 	is $? 1 "$bad is not even sent"
 done
@@ -174,11 +174,11 @@ collect --uploads "$scratch/tenants" --tokens "$scratch/tokens"
 send shared app third_function
 push "$scratch/app"
 is $? 1 'without a token'
-like "$(cat "$scratch/err")" '*401: the token is missing or wrong; cairn takes it from --token TOKEN or CAIRN_TOKEN*' 'nothing is taken'
+like "$(cat "$scratch/err")" '*401: the token is missing or wrong; cairn takes it from CAIRN_COLLECTOR_TOKEN*' 'nothing is taken'
 # The same build-id and the same code, by another name.
 gcc -g -O1 -fno-omit-frame-pointer -DNAME=app -Dthird_function=forged_function -Wl,--build-id=0x"$(build_id "$scratch/app")" -o "$scratch/forged" -x c - \
 	< <(cat "$scratch/app.c"; echo 'char version_of_app[] = "app";') || broken 'gcc'
-CAIRN_TOKEN=two-token looked push "$scratch/forged"
+CAIRN_COLLECTOR_TOKEN=two-token looked push "$scratch/forged"
 is $? 0 'by its token, another tenant uploads'
 authorization=(-H 'Authorization: Bearer two-token')
 send theirs app third_function
@@ -219,7 +219,7 @@ S
 else
 	skip 'a disk that is full' 'no mounts here'
 fi
-# A collector that has no room for a piece at the moment, as it says by 503.
+# A collector that has no room for a piece at the moment, as it says by 503; and one whose answers say nothing.
 cat >"$scratch/busy.py" <<'P'
 import http.server, sys
 pieces = []
@@ -229,15 +229,15 @@ class Collector(http.server.BaseHTTPRequestHandler):
         if self.command == "PUT":
             pieces.append(len(pieces) < int(sys.argv[2]))
         status = 503 if pieces and pieces[-1] and self.command == "PUT" else 200
-        body = b'{"complete":%s,"received":0}' % (b"true" if pieces and not pieces[-1] else b"false")
+        body = b'{"complete":%s,"received":0}' % (b"true" if pieces and not pieces[-1] else b"false") if len(sys.argv) < 4 else b"{}"
         self.send_response(status); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
     do_GET = do_POST = do_PUT = answer
     def log_message(self, *_): pass
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Collector).serve_forever()
 P
-for refusals in 2 1000; do
+for refusals in 2 1000 '0 silent'; do
 	port=$(free_port)
-	python3 "$scratch/busy.py" "$port" "$refusals" &
+	python3 "$scratch/busy.py" "$port" $refusals &
 	busy=$!
 	children+=("$busy")
 	wait_for 20 curl -s "http://127.0.0.1:$port/" -o "$scratch/answer"
@@ -247,4 +247,5 @@ for refusals in 2 1000; do
 done
 like "$(cat "$scratch/said2")" '0 *app' 'an upload that is refused twice for want of room is tried again'
 like "$(cat "$scratch/said1000")" '1 *' 'and not for ever'
+like "$(cat "$scratch/said0 silent")" '1 *does not say that it keeps them*' 'nor to a collector that keeps nothing'
 done_testing

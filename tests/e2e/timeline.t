@@ -62,16 +62,17 @@ for n in 1 2 3; do
 done
 holds 'a picture of wrappers' picture "$scratch"/wrap?.heap
 like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>parse *>serve *' 'shows their callers'
-"$cairn" timeline -o "$scratch/out.svg" --keep-wrappers "$scratch"/wrap?.heap 2>/dev/null
-like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>strdup *>zmalloc *' '--keep-wrappers shows them'
+"$cairn" timeline -o "$scratch/out.svg" --no-fold "$scratch"/wrap?.heap 2>/dev/null
+like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>strdup *>zmalloc *' '--no-fold shows them'
 json "$scratch"/wrap?.heap
 holds 'JSON does as the picture' says '{l["name"] for l in L} == {"parse", "serve"}'
-json --keep-wrappers "$scratch"/wrap?.heap
+json --no-fold "$scratch"/wrap?.heap
 holds 'in both' says '{l["name"] for l in L} == {"zmalloc", "strdup"}'
 
 # The picture.
 holds 'a picture' picture "$scratch/leak"
-like "$(cat "$scratch/out.svg")" '*data-layer="8"*0x2000*All live memory*' 'with its layers and a legend'
+is "$(grep -c '^<path fill="#.*0x' "$scratch/out.svg")" 8 'with its layers'
+like "$(cat "$scratch/out.svg")" '*class="legend"*0x2000*All live memory*' 'and a legend'
 cp -r "$scratch/weighed" "$scratch/ended"
 last=$(ls -v "$scratch"/ended/* | tail -n 1)
 sed -i '/^# cairn smaps.rss/d' "$last"

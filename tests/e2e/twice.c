@@ -57,9 +57,9 @@ static int run_child(void)
 	char error[256] = "";
 	pthread_t thread;
 	*(void **)&start = dlsym(RTLD_DEFAULT, "cairn_start");
+	atomic_store(&in_child, true); /* the thread may start the agent at once */
 	if (!start || create(&thread, NULL, allocate, NULL) != 0)
 		return 1;
-	atomic_store(&in_child, true);
 	while (!atomic_load(&starting))
 		usleep(100);
 	if (!start(NULL, error, sizeof error))

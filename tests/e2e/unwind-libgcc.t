@@ -27,17 +27,17 @@ g++ -std=c++17 -O2 -fomit-frame-pointer -pthread tests/unwind/templates.cpp -o "
 compared 'C++ with exceptions and deep templates'
 gcc -O2 -fomit-frame-pointer -pthread tests/unwind/fibers.c -o "$scratch/fibers" && preload "$differ $jemalloc" 0 "$scratch/fibers"
 compared 'ucontext fibers'
-if command -v rustc >/dev/null && rustc -O --edition 2021 tests/unwind/service.rs -o "$scratch/service" 2>"$scratch/rustc"; then
+if is_long && command -v rustc >/dev/null && rustc -O --edition 2021 tests/unwind/service.rs -o "$scratch/service" 2>"$scratch/rustc"; then
 	preload "$differ $jemalloc" 0 "$scratch/service"
 	compared 'a Rust service'
-else
+elif is_long; then
 	skip 'a Rust service' 'no rustc here'
 fi
 preload "$differ $jemalloc" 8 env PYTHONMALLOC=malloc python3 -c '
 import json, re, threading
 def nest(n): return [nest(n - 1), n] if n else []
 def work():
-    for i in range(40):
+    for i in range(5):
         json.loads(json.dumps({"a": [1, 2, {"b": "c" * 50}] * 20})); re.compile("a(b|c)*d%d" % i); nest(30); sorted("321", key=lambda x: str(x))
 threads = [threading.Thread(target=work) for _ in range(3)]
 for t in threads: t.start()
@@ -51,7 +51,7 @@ if command -v redis-server >/dev/null && ldd "$(command -v redis-server)" | grep
 	preload "$differ" 8 redis-server --port "$port" --save '' --dir "$scratch" &
 	children+=($!)
 	wait_for 20 redis-cli -p "$port" ping
-	redis-benchmark -p "$port" -n 5000 -r 10000 -d 300 -t set,lpush,hset,zadd,lrange_100,mset -q >/dev/null
+	redis-benchmark -p "$port" -n $(rounds 300 5000) -r 10000 -d 300 -t set,lpush,hset,zadd,lrange_100,mset -q >/dev/null
 	redis-cli -p "$port" eval 'local t = {} for i = 1, 2000 do t[i] = tostring(i) .. "x" end redis.call("set", "k", table.concat(t)) return 1' 0 >/dev/null
 	redis-cli -p "$port" debug reload >/dev/null
 	redis-cli -p "$port" shutdown nosave >/dev/null 2>&1

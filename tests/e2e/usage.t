@@ -76,6 +76,11 @@ for command in detach status activate deactivate reset dump stats cpu; do
 	told 2 'missing TARGET: a PID*' $command
 done
 
+# Options that are none, or could be two.
+told 2 '--node is ambiguous (--nodecount, --nodefraction); write the option in full' top --node 5
+told 2 'no option --port; did you mean --listen ADDRESS?' serve --port 22
+told 2 'no option --nodecuont; did you mean --nodecount?' top --nodecuont 22
+
 # Commands that are none.
 for name in foo nothing -x --nothing x; do told 2 "no command '$name'; 'cairn help' lists them" $name; done
 while read -r name meant; do told 2 "no command '$name'; did you mean '$meant'?" $name; done <<'T'

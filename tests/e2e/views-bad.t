@@ -73,10 +73,10 @@ bad 2 "missing SOURCE: *" top
 bad 2 "the profile has no nosuch; it has *" top --value nosuch $now
 # Options that a command shares with others but has no use for are neither listed nor taken.
 rows='nodecount cum nodefraction edgefraction'
-for words in "list $rows functions files addresses keep-wrappers" "disasm $rows functions files lines keep-wrappers" \
-	'tags cum nodefraction edgefraction keep-wrappers' 'churn errors cum nodefraction edgefraction drop-negative keep-wrappers' \
-	'top edgefraction keep-wrappers' 'traces cum edgefraction keep-wrappers' 'diff edgefraction keep-wrappers' 'tree keep-wrappers' \
-	'peek keep-wrappers' 'flame keep-wrappers' 'graph keep-wrappers' 'collapsed keep-wrappers' 'export keep-wrappers' \
+for words in "list $rows functions files addresses no-fold" "disasm $rows functions files lines no-fold" \
+	'tags cum nodefraction edgefraction' 'churn errors cum nodefraction edgefraction drop-negative' \
+	'top edgefraction' 'traces cum edgefraction no-fold' 'diff edgefraction' 'tree no-fold keep-wrappers' \
+	'peek no-fold' 'flame no-fold' 'graph no-fold' 'collapsed no-fold' 'export no-fold' \
 	'leaks relative-percentages drop-negative' 'timeline drop-negative'; do
 	command=${words%% *}
 	for option in ${words#* }; do
@@ -114,7 +114,7 @@ for command in top leaks 'timeline -o x.svg' 'html -o x.html' 'export --format f
 	bad 2 "--tagfocus: *" $command --tagfocus '(' /nowhere
 done
 printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/empty.heap"
-bad 1 "the profile has no samples: sampling may have been off, or less was allocated than the sampling period of 512.0 KiB; 'cairn doctor *' explains why" \
+bad 1 "the profile has no samples: sampling was off, or less was allocated than the sampling period of 512.0 KiB; 'cairn doctor *' explains why" \
 	top "$scratch/empty.heap"
 bad 2 "*: not a TARGET: give a PID, an agent's socket, or a URL" status nonsense
 bad 2 "nonsense: not a PID; *" attach nonsense

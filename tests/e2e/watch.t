@@ -191,7 +191,7 @@ reuse() {
 		[ "$leaky" = "$old" ] && break
 		kill -9 "$leaky" && wait "$leaky" 2>/dev/null
 	done
-	[ "$leaky" = "$old" ] && wait_for 10 has_agent "$old" && sleep 0.5
+	[ "$leaky" = "$old" ] && wait_for 10 is_loaded "$old" && sleep 0.5
 	kill -CONT $watcher
 	[ "$leaky" = "$old" ]
 }
@@ -231,7 +231,7 @@ children+=($outer)
 if [ -n "$unit" ] && echo $outer >"$unit/cgroup.procs" 2>/dev/null; then
 	leak 900
 	echo "$leaky" >"$unit/cgroup.procs"
-	wait_for 10 has_agent "$leaky"
+	wait_for 10 is_loaded "$leaky"
 	"$cairn" watch --once --service cairn-test-$$ -o unit >out 2>err
 	like "$? $(cat out)" "0 *leaky $leaky *start:*" "a unit is found by its group, and in it the process with an agent"
 	kill -9 "$leaky" $outer
@@ -293,7 +293,7 @@ kill -INT $watcher
 ends 0 "a folder that was removed"
 holds "is made again" is_made_again
 leak 900
-wait_for 10 has_agent "$leaky"
+wait_for 10 is_loaded "$leaky"
 kill -STOP "$leaky"
 wait_for 5 is_stopped "$leaky"
 watch stuck --time 300ms --distance 0 "$leaky" "$pid_db"

@@ -11,7 +11,7 @@ static bool read_with_origin(struct cairn_reader *reader, struct cairn_bytes dat
 	cairn_pprof_origin(data, &time_ns, &program);
 	if (!cairn_pprof_read(reader, data, error))
 		return false;
-	must(time_ns == profile->time_ns && cairn_bytes_equal(program, cairn_strings_bytes(&profile->strings, profile->process)));
+	must(time_ns == profile->facts.time_ns && cairn_bytes_equal(program, cairn_strings_bytes(&profile->strings, profile->facts.process)));
 	return true;
 }
 

@@ -24,37 +24,29 @@ static void show_all(struct cairn_view *view, const char *text)
 	static const struct cairn_shape shape = {.node_count = 50, .node_fraction = 0.001, .edge_fraction = 0.001};
 	struct cairn_buffer out = cairn_buffer(1 << 20);
 	struct cairn_json json = cairn_json(&out);
-	struct cairn_top top;
 	struct cairn_graph graph;
-	struct cairn_diff diff;
 	struct cairn_list list;
 	struct cairn_tree tree;
 	cairn_head_text(view, &shape, &out);
 	cairn_head_json(view, &json);
-	cairn_top_make(&top, view, &shape);
-	cairn_top_text(&top, view, &shape, &out);
-	cairn_top_json(&top, view, &json);
-	cairn_top_free(&top);
+	struct cairn_report reports[] = {cairn_report(view, &shape, &out, NULL), cairn_report(view, &shape, &out, &json)};
 	cairn_graph_make(&graph, view, &shape);
-	cairn_peek_text(&graph, view, NULL, &shape, &out);
-	cairn_peek_json(&graph, view, NULL, &json);
+	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+		cairn_top_write(&reports[i]);
+		cairn_peek_write(&reports[i], &graph, NULL);
+		cairn_diff_report(&reports[i]);
+		cairn_traces_write(&reports[i]);
+		cairn_tags_write(&reports[i]);
+	}
 	cairn_graph_free(&graph);
-	cairn_diff_make(&diff, view, &shape);
-	cairn_diff_text(&diff, view, &shape, &out);
-	cairn_diff_json(&diff, view, &shape, &json);
-	cairn_diff_free(&diff);
 	cairn_tree_make(&tree, view, NULL);
 	cairn_tree_free(&tree);
-	cairn_traces_text(view, &shape, &out);
-	cairn_traces_json(view, &shape, &json);
-	cairn_tags_text(view, &shape, &out);
-	cairn_tags_json(view, &shape, &json);
 	struct cairn_pattern *pattern = cairn_pattern_compile(text, NULL);
 	if (pattern && view->options.granularity == CAIRN_BY_LINE) {
 		cairn_list_make(&list, view, pattern);
 		static const struct cairn_source_search nowhere = {.folders = "/nonexistent", .confined = true};
-		cairn_list_text(&list, view, &nowhere, &shape, &out);
-		cairn_list_json(&list, view, &nowhere, &json);
+		cairn_list_write(&list, &reports[0], &nowhere);
+		cairn_list_write(&list, &reports[1], &nowhere);
 		cairn_list_free(&list);
 	}
 	cairn_pattern_free(pattern);
