@@ -1,5 +1,6 @@
 # The door to Cairn's build; Meson does the work. `make help` lists what there is.
-# Each target first finds what is missing on this machine and installs it (see scripts/require).
+# Each target first finds what is missing on this machine; root installs it, others learn the command (see scripts/require). Warnings of a
+# compiler that we do not know must not break a build: `make MESON_OPTIONS=-Dwerror=true`, as continuous integration does, makes them errors.
 BUILD ?= build
 PREFIX ?= $(or $(prefix),/usr/local)
 MESON_OPTIONS ?=
@@ -7,7 +8,7 @@ MESON_OPTIONS ?=
 # where Debian's loader and pkg-config do not look. Asked late: the compiler may only be installed by require-build.
 LIBDIR = $$(triplet=$$($${CC:-cc} -print-multiarch 2>/dev/null) && echo $${triplet:+--libdir lib/$$triplet})
 
-.PHONY: all help demo demo-live demo-fleet check check-all bench install deb sanitize fuzz clean require-build
+.PHONY: all help demo demo-live demo-fleet check check-long check-all bench install deb sanitize fuzz clean require-build
 .NOTPARALLEL: # one apt-get at a time, and before what needs its packages; Ninja uses all cores
 
 all: require-build  ## build build/cairn and build/libcairn.so
@@ -34,11 +35,14 @@ demo-live: require-demo all  ## run the leaking service and open the live page o
 demo-fleet: require-demo all  ## run two releases of the service, three instances each, and open the page of all of them
 	@scripts/demo-fleet $(BUILD)
 
-check: require-check all  ## run the tests (about ten minutes on two cores)
-	@scripts/check $(BUILD) tests/e2e
+check: require-check all  ## run the tests (about three minutes on two cores)
+	@scripts/check $(BUILD) check
+
+check-long: require-check all  ## run those that can do more once more: many rounds, large samples (ten minutes)
+	@scripts/check $(BUILD) check-long
 
 check-all: require-check require-check-all all  ## run the tests that need large packages or a long time: peers, browsers, sanitizers, soaks
-	@scripts/check $(BUILD) tests/e2e-all
+	@scripts/check $(BUILD) check-all
 
 bench: require-check require-bench all  ## ours and the peers on the same work in the same run, and the ratios
 	@scripts/bench $(BUILD) $(filter-out bench,$(MAKECMDGOALS))
