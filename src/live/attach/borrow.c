@@ -49,15 +49,23 @@ enum cairn_borrow_outcome cairn_borrow_stop(int tid)
 	return await_stop(tid) ? CAIRN_BORROW_SENT : CAIRN_BORROW_LEFT_ALONE;
 }
 
-bool cairn_borrow_has_signal(int pid, int tid)
+bool cairn_borrow_has_signal(int tid)
 {
-	char status[CAIRN_PROC_PATH];
-	uint64_t pending, shared, blocked;
-	cairn_proc_task_path(status, pid, tid, "status");
-	if (!cairn_proc_mask(status, "SigPnd:", &pending) || !cairn_proc_mask(status, "ShdPnd:", &shared) ||
-	    !cairn_proc_mask(status, "SigBlk:", &blocked))
+	enum { signals_most = 16 };
+	siginfo_t signals[signals_most];
+	uint64_t blocked;
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof blocked, &blocked) != 0)
 		return true;
-	return ((pending | shared) & ~blocked) != 0;
+	for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+		struct __ptrace_peeksiginfo_args queue = {.flags = is_shared ? PTRACE_PEEKSIGINFO_SHARED : 0, .nr = signals_most};
+		long count = ptrace(PTRACE_PEEKSIGINFO, tid, &queue, signals);
+		if (count < 0 || count == signals_most) /* there may be more */
+			return true;
+		while (count-- > 0)
+			if (!(blocked >> (signals[count].si_signo - 1) & 1))
+				return true;
+	}
+	return false;
 }
 
 /* A restartable sequence that has begun would not be seen to be interrupted. */
@@ -82,18 +90,19 @@ long cairn_borrow_read(const struct cairn_subject *subject, const struct cairn_b
 	*pc = cairn_machine_pc(resume);
 	cairn_machine_to_dwarf(resume, registers);
 	long number = cairn_machine_restart(resume, &candidate->call, &at_once);
-	bool has_one = cairn_borrow_has_signal(subject->pid, tid);
+	bool has_one = cairn_borrow_has_signal(tid);
 	if (number >= 0 && at_once && !has_one)
 		cairn_machine_write_registers(tid, resume); /* at once, lest we are killed */
 	bool good = !has_one && (number >= 0 ? cairn_plain_waits(number) : !is_in_sequence(subject, tid));
 	return good ? number : not_to_be_borrowed;
 }
 
-void cairn_borrow_let_go(int pid, int tid, const struct cairn_machine_call *before)
+/* Lets a stopped thread go. A call that would end with EINTR on our account begins again. */
+static void let_go(int tid, const struct cairn_machine_call *before)
 {
 	struct cairn_machine machine;
 	bool at_once;
-	if (cairn_machine_read(tid, &machine) && cairn_machine_restart(&machine, before, &at_once) >= 0 && at_once && !cairn_borrow_has_signal(pid, tid))
+	if (cairn_machine_read(tid, &machine) && cairn_machine_restart(&machine, before, &at_once) >= 0 && at_once && !cairn_borrow_has_signal(tid))
 		cairn_machine_write_registers(tid, &machine);
 	ptrace(PTRACE_DETACH, tid, 0, 0);
 }
@@ -132,7 +141,7 @@ bool cairn_borrow_has_left(int pid, int tid, uint64_t start, size_t size)
 	if (stopped != CAIRN_BORROW_SENT)
 		return stopped == CAIRN_BORROW_LEFT_ALONE && errno == ESRCH;
 	bool left = cairn_machine_read(tid, &machine) && cairn_machine_pc(&machine) - start >= size;
-	cairn_borrow_let_go(pid, tid, &call);
+	let_go(tid, &call);
 	return left;
 }
 

@@ -46,14 +46,11 @@ enum cairn_borrow_outcome cairn_borrow_stop(int tid);
 long cairn_borrow_read(const struct cairn_subject *subject, const struct cairn_borrow_candidate *candidate, struct cairn_machine *resume,
 		       uint64_t registers[CAIRN_REGISTERS], uint64_t *pc);
 
-/* Lets a stopped thread go. A call that would end with EINTR on our account begins again. */
-void cairn_borrow_let_go(int pid, int tid, const struct cairn_machine_call *before);
-
 /* What the thread is in; false where that cannot be seen. */
 bool cairn_borrow_read_call(int pid, int tid, struct cairn_machine_call *call);
 
-/* Whether a signal waits to be delivered to the thread: what it interrupts is not ours to begin again. */
-bool cairn_borrow_has_signal(int pid, int tid);
+/* Whether a signal waits to be delivered to the thread, which is stopped: what it interrupts is not ours to begin again. */
+bool cairn_borrow_has_signal(int tid);
 
 /* Whether the thread is out of the SIZE bytes of code at START. One that runs is stopped for a look. */
 bool cairn_borrow_has_left(int pid, int tid, uint64_t start, size_t size);

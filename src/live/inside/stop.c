@@ -196,6 +196,8 @@ static enum look stop_threads(struct stopping *all)
 static bool is_in_place(const struct cairn_stop *stop, uint64_t address)
 {
 	size_t low = 0, high = stop->place_count; /* the last that begins before ADDRESS */
+	if (!high || address <= stop->places[0].start || address >= stop->places[high - 1].end)
+		return false; /* which is so of nearly all words of a stack */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (stop->places[middle].start < address)
@@ -242,12 +244,12 @@ static enum look look_at_all(const struct stopping *all)
 }
 
 /* A system call that would end with EINTR on our account begins again. */
-static void restart_call(const struct stopping *all, const struct thread *thread)
+static void restart_call(const struct thread *thread)
 {
 	struct cairn_machine machine;
 	bool at_once;
 	if (cairn_machine_read_registers(thread->tid, &machine) && cairn_machine_restart(&machine, &thread->before, &at_once) >= 0 &&
-	    at_once && !cairn_borrow_has_signal(all->stop->pid, thread->tid))
+	    at_once && !cairn_borrow_has_signal(thread->tid))
 		cairn_machine_write_registers(thread->tid, &machine);
 }
 
@@ -257,7 +259,7 @@ static void let_go(struct stopping *all, enum __ptrace_request request)
 	for (size_t i = 0; i < all->count; i++) {
 		struct thread *thread = &all->threads[i];
 		if (thread->stopped)
-			restart_call(all, thread);
+			restart_call(thread);
 		if (thread->stopped)
 			ptrace(request == PTRACE_CONT && thread->was_stopped ? PTRACE_LISTEN : request, thread->tid, 0, 0);
 		thread->stopped = thread->hangs = false;
