@@ -36,13 +36,21 @@ static void pad(struct cairn_buffer *out, size_t to)
 		cairn_buffer_byte(out, 0);
 }
 
+/* The word that will have LENGTH bytes of AFTER at ADDRESS. It lies on one page, so that it is written at once; no other has a byte of it. */
 static bool add_word(struct maker *maker, uint64_t address, const void *after, size_t length, struct cairn_error *error)
 {
 	struct cairn_inside_word word = {.address = address};
-	if (cairn_plan_read(maker->plan, address, &word.before, sizeof word.before) != sizeof word.before)
+	size_t over = address % page + sizeof word.after, at = over > page ? over - page : 0;
+	if (at + length > sizeof word.after)
+		return cairn_fail(error, "what has to change at %llx lies on two pages", (unsigned long long)address);
+	word.address -= at;
+	for (size_t i = 0; i < maker->word_count; i++)
+		if (maker->words[i].address - word.address + sizeof word.after - 1 < 2 * sizeof word.after - 1)
+			return cairn_fail(error, "what has to change at %llx is too near to something else that has to", (unsigned long long)address);
+	if (cairn_plan_read(maker->plan, word.address, &word.before, sizeof word.before) != sizeof word.before)
 		return cairn_fail(error, "the memory of process %d cannot be read", maker->plan->subject->pid);
 	word.after = word.before;
-	memcpy(&word.after, after, length);
+	memcpy((char *)&word.after + at, after, length);
 	cairn_array_room(maker->words, maker->word_count, maker->word_capacity);
 	maker->words[maker->word_count++] = word;
 	return true;

@@ -181,29 +181,32 @@ static void add_places(struct work *work, const struct cairn_plan_allocator *all
 static bool has_to_change(const struct work *work, const struct entry *entry)
 {
 	struct cairn_words words = words_of(work, entry);
-	size_t after, before;
-	cairn_words_count(&words, &after, &before);
-	return entry->allocator ? after < words.count : after > 0;
+	struct cairn_words_state state = cairn_words_look(&words);
+	return entry->allocator ? state.after < words.count : state.after + state.strange > 0;
 }
 
 /* With all threads stopped. First what ends: its words may be those of what begins. */
 static bool change(void *context, int tid, struct cairn_error *error)
 {
 	struct work *work = context;
-	for (int begins = 0; begins < 2; begins++)
-		for (size_t i = 0; i < work->entry_count; i++) {
-			struct entry *entry = &work->entries[i];
-			struct cairn_words words = words_of(work, entry);
-			if (!entry->allocator == !begins && is_on(entry->state) && !cairn_words_change(&words, tid, !begins, error)) {
-				while (i-- > 0) { /* all or nothing */
-					struct cairn_words done = words_of(work, &work->entries[i]);
-					if (begins && work->entries[i].allocator && work->entries[i].before != CAIRN_INSIDE_ON)
-						cairn_words_change(&done, tid, true, &(struct cairn_error){.usage = false});
-				}
-				return false;
-			}
+	bool ended = true;
+	for (size_t i = 0; i < work->entry_count; i++) {
+		struct cairn_words words = words_of(work, &work->entries[i]);
+		if (!work->entries[i].allocator && is_on(work->entries[i].state))
+			ended &= cairn_words_change(&words, tid, true, error);
+	}
+	for (size_t i = 0; i < work->entry_count && ended; i++) {
+		struct cairn_words words = words_of(work, &work->entries[i]);
+		if (!work->entries[i].allocator || !is_on(work->entries[i].state) || cairn_words_change(&words, tid, false, error))
+			continue;
+		while (i-- > 0) { /* all or nothing */
+			struct cairn_words done = words_of(work, &work->entries[i]);
+			if (work->entries[i].allocator && work->entries[i].before != CAIRN_INSIDE_ON)
+				cairn_words_change(&done, tid, true, &(struct cairn_error){.usage = false});
 		}
-	return true;
+		return false;
+	}
+	return ended;
 }
 
 static void tell(const struct work *work)
@@ -239,7 +242,10 @@ static bool apply(struct work *work, struct cairn_error *error)
 		if (!entry->allocator && !is_on(entry->state))
 			continue;
 		bool still = has_to_change(work, entry);
-		set_state(work, entry, (entry->allocator != NULL) != still ? CAIRN_INSIDE_ON : CAIRN_INSIDE_OFF);
+		if (entry->allocator)
+			set_state(work, entry, still ? CAIRN_INSIDE_OFF : CAIRN_INSIDE_ON);
+		else
+			set_state(work, entry, still ? CAIRN_INSIDE_REMOVING : CAIRN_INSIDE_OFF);
 	}
 	tell(work);
 	return good;

@@ -25,14 +25,17 @@ static bool look(const struct cairn_words *words, size_t i, bool back, bool *is_
 	return true;
 }
 
-void cairn_words_count(const struct cairn_words *words, size_t *after, size_t *before)
+struct cairn_words_state cairn_words_look(const struct cairn_words *words)
 {
-	*after = *before = 0;
+	struct cairn_words_state state = {0};
 	for (size_t i = 0; i < words->count; i++) {
 		bool is_after;
 		if (look(words, i, false, &is_after))
-			++*(is_after ? after : before);
+			++*(is_after ? &state.after : &state.before);
 	}
+	if (state.after || state.before)
+		state.strange = words->count - state.after - state.before;
+	return state;
 }
 
 static bool write_word(int tid, uint64_t address, uint64_t value)
@@ -53,12 +56,16 @@ static void undo(const struct cairn_words *words, int tid, bool back, size_t don
 
 bool cairn_words_change(struct cairn_words *words, int tid, bool back, struct cairn_error *error)
 {
-	bool is_right;
+	bool is_right, any_strange = cairn_words_look(words).strange > 0;
+	const struct cairn_inside_word *strange = NULL;
 	words->changed = 0;
-	for (size_t i = 0; i < words->count && !back; i++)
-		if (!look(words, i, back, &is_right))
-			return cairn_fail(error, "the code at %llx is not what its file has: something else has changed it",
-					  (unsigned long long)words->items[i].address);
+	for (size_t i = 0; i < words->count && (any_strange || !back) && !strange; i++)
+		strange = look(words, i, back, &is_right) ? NULL : &words->items[i];
+	if (strange)
+		cairn_fail(error, "the code at %llx is not what its file has: something else has changed it, such as a breakpoint",
+			   (unsigned long long)strange->address);
+	if (strange && !back)
+		return false;
 	for (size_t i = 0; i < words->count; i++) {
 		size_t at = back ? words->count - 1 - i : i;
 		const struct cairn_inside_word *word = &words->items[at];
@@ -73,5 +80,5 @@ bool cairn_words_change(struct cairn_words *words, int tid, bool back, struct ca
 		}
 		words->changed++;
 	}
-	return true;
+	return !strange;
 }

@@ -18,10 +18,14 @@ struct cairn_words {
 };
 
 /* Makes each word read `after`, in their order, or with BACK `before`, in the opposite one, by the tracer of TID, and reads them all again.
- * Words that read something else are somebody else's: then none is changed. With BACK, those are left alone: their file was unloaded. */
+ * Words that read something else are somebody else's (a breakpoint, say). Then none is changed; with BACK, the others are, and false says which was
+ * not. If no word reads as it should, their file was unloaded, and there is nothing to change back. */
 bool cairn_words_change(struct cairn_words *words, int tid, bool back, struct cairn_error *error);
 
-/* How many read as they would if they were changed, and if they were changed back. */
-void cairn_words_count(const struct cairn_words *words, size_t *after, size_t *before);
+/* How many words read as they would if they were changed, if they were changed back, and something else although their file is loaded. */
+struct cairn_words_state {
+	size_t after, before, strange;
+};
+struct cairn_words_state cairn_words_look(const struct cairn_words *words);
 
 #endif
