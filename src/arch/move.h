@@ -1,6 +1,6 @@
 /* move.h - the first instructions of a function, moved elsewhere, so that a jump fits in their place.
  *
- * Of a function that begins with a landing pad for indirect branches (endbr64, bti), that stays, and what follows it is moved. The jump is
+ * Of a function that begins with a landing pad for indirect branches (endbr64, bti, paciasp), that stays, and what follows it is moved. The jump is
  * one write of at most eight bytes: on x86-64 five, over as many instructions as lie in them; on AArch64 one instruction.
  *
  * Nothing is moved that would do something else at another place, or to which the function itself jumps back. x86-64 is decoded by Zydis; a
@@ -31,7 +31,7 @@ struct cairn_move {
 	uint64_t address;     /* of the function */
 	unsigned at, taken;   /* where the jump is written, counted from there, and how many bytes of instructions have to go */
 	bool single;          /* one instruction: no thread can stand in the middle of them */
-	bool is_pad;          /* which is a landing pad as well (paciasp): it must stay where the system looks for them */
+	uint32_t signing;     /* AArch64: the instruction before the jump, which has signed the return address; 0 for none */
 	struct cairn_move_part {
 		uint8_t kind, at, length; /* at: in BYTES */
 		uint8_t field;  /* where in it the reference is */
@@ -43,6 +43,10 @@ struct cairn_move {
 
 /* Decodes the function at ADDRESS, whose CODE is given to its end. False, with a reason that follows "because", if it must be left alone. */
 bool cairn_move_study(struct cairn_move *move, uint64_t address, struct cairn_bytes code, struct cairn_error *error);
+
+/* Writes into OUT what comes first where the jump leads to, so that the function is called again by the moved instructions, and returns its
+ * length: a signed return address is as before. */
+size_t cairn_move_enter(const struct cairn_move *move, unsigned char out[4]);
 
 /* Writes the moved instructions as they are at TO, and the jump back, and returns their length; 0 where something is out of reach. */
 size_t cairn_move_write(const struct cairn_move *move, uint64_t to, unsigned char out[CAIRN_MOVE_MOST]);

@@ -66,7 +66,8 @@ static bool is_bti(uint32_t word)
 	return (word & 0xffffff3f) == 0xd503241f;
 }
 
-/* paciasp and pacibsp, which sign the return address with the stack pointer: what is behind them must not be called by itself. */
+/* paciasp and pacibsp, which sign the return address with the stack pointer, and are landing pads. autiasp and autibsp undo that. */
+static const uint32_t undo_signing = 1 << 7;
 static bool is_signing(uint32_t word)
 {
 	return word == 0xd503233f || word == 0xd503237f;
@@ -83,6 +84,8 @@ size_t cairn_move_jump(uint64_t from, uint64_t to, unsigned char out[8])
 struct writer {
 	unsigned char *out;
 	size_t length;
+	uint64_t to;
+	bool failed; /* something is out of reach */
 };
 
 static void put(struct writer *writer, uint32_t word)
@@ -98,10 +101,11 @@ static void put_value(struct writer *writer, unsigned number, uint64_t value)
 		put(writer, (i ? 0xf2800000 : 0xd2800000) | i << 21 | (uint32_t)(value >> (16 * i) & 0xffff) << 5 | number);
 }
 
-static void put_far_jump(struct writer *writer, uint64_t target)
+/* Direct, since an indirect one must lead to a landing pad. */
+static void put_jump(struct writer *writer, uint64_t target)
 {
-	put_value(writer, 16, target);
-	put(writer, 0xd61f0200); /* br x16 */
+	writer->failed |= !cairn_move_jump(writer->to + writer->length, target, writer->out + writer->length);
+	writer->length += size;
 }
 
 /* The same load, of what x16 points to. A prefetch is only a hint. */
@@ -113,16 +117,24 @@ static void put_load(struct writer *writer, uint32_t word, uint64_t target)
 	put(writer, load ? load | (word & 0x1f) : nop);
 }
 
+size_t cairn_move_enter(const struct cairn_move *move, unsigned char out[4])
+{
+	uint32_t undo = move->signing | undo_signing;
+	memcpy(out, &undo, size);
+	return move->signing ? size : 0;
+}
+
 size_t cairn_move_write(const struct cairn_move *move, uint64_t to, unsigned char out[CAIRN_MOVE_MOST])
 {
-	struct writer writer = {out, 0};
+	struct writer writer = {out, 0, to, false};
 	const struct cairn_move_part *part = &move->parts[0];
 	uint32_t word;
-	(void)to; /* nothing is relative any more */
 	memcpy(&word, move->bytes, size);
+	if (move->signing)
+		put(&writer, move->signing);
 	switch ((enum cairn_move_kind)part->kind) {
 	case CAIRN_MOVE_PLAIN: put(&writer, word); break;
-	case CAIRN_MOVE_JUMP: put_far_jump(&writer, part->target); return writer.length;
+	case CAIRN_MOVE_JUMP: put_jump(&writer, part->target); return writer.failed ? 0 : writer.length;
 	case CAIRN_MOVE_DATA:
 		if ((word >> 24 & 0x1f) == 0x10)
 			put_value(&writer, word & 0x1f, part->target);
@@ -132,22 +144,22 @@ size_t cairn_move_write(const struct cairn_move *move, uint64_t to, unsigned cha
 	case CAIRN_MOVE_CONDITION: { /* to where it jumps from here, two instructions on, or past that */
 		uint32_t field = (word >> 25 & 0x3f) == 0x1b ? 0x3fffu << 5 : 0x7ffffu << 5;
 		put(&writer, (word & ~field) | 2 << 5);
-		put(&writer, 0x14000006); /* b over that */
-		put_far_jump(&writer, part->target);
+		put(&writer, 0x14000002); /* b over that */
+		put_jump(&writer, part->target);
 		break;
 	}
 	}
-	put_far_jump(&writer, move->address + move->at + move->taken);
-	return writer.length;
+	put_jump(&writer, move->address + move->at + move->taken);
+	return writer.failed ? 0 : writer.length;
 }
 
 bool cairn_move_study(struct cairn_move *move, uint64_t address, struct cairn_bytes code, struct cairn_error *error)
 {
 	uint64_t target;
 	*move = (struct cairn_move){.address = address, .taken = size, .single = true, .count = 1};
-	move->at = is_bti(get_word(code, 0)) ? size : 0;
+	move->signing = is_signing(get_word(code, 0)) ? get_word(code, 0) : 0;
+	move->at = move->signing || is_bti(get_word(code, 0)) ? size : 0;
 	uint32_t word = get_word(code, move->at);
-	move->is_pad = move->at == 0 && is_signing(word);
 	struct cairn_move_part *part = &move->parts[0];
 	*part = (struct cairn_move_part){.length = size};
 	memcpy(move->bytes, &word, size);

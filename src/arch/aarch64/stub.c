@@ -104,15 +104,16 @@ bool cairn_stub_write(struct cairn_stub *stub, const struct cairn_stub_world *wo
 		      const struct cairn_move *move, uint64_t description, uint64_t to)
 {
 	struct writer writer = {.stub = stub};
-	stub->length = 0;
+	stub->length = move ? cairn_move_enter(move, stub->code) : 0;
 	if (arguments.size != CAIRN_STUB_NONE)
 		put_countdown(&writer, world, &arguments);
 	if (arguments.object != CAIRN_STUB_NONE)
 		put_filter(&writer, world, &arguments);
 	stub->real = stub->length;
-	struct cairn_move whole = {.address = address, .count = 1, .parts = {{.kind = CAIRN_MOVE_JUMP, .target = address}}};
-	stub->length += cairn_move_write(move ? move : &whole, to + stub->length, stub->code + stub->length);
+	size_t length = move ? cairn_move_write(move, to + stub->length, stub->code + stub->length)
+			     : cairn_move_jump(to + stub->length, address, stub->code + stub->length);
+	stub->length += length;
 	put_slow(&writer, world, description, true);
 	put_slow(&writer, world, description, false);
-	return world->countdown < 1 << 24;
+	return length > 0 && world->countdown < 1 << 24;
 }
