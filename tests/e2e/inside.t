@@ -140,4 +140,73 @@ like "$said" "cairn: note: jemalloc (_rjem_) in $scratch/prefixed is not sampled
 timeout 100 "$cairn" detach "$pid" >/dev/null
 is "$(code "$pid" "$scratch/prefixed")" "$before" "and the breakpoint is still there"
 end "$pid"
+
+# One that comes later keeps detach from being done, and from saying so.
+begin "$scratch/prefixed" || broken "the program starts once more"
+pid=$host_PID
+before=$(code "$pid" "$scratch/prefixed")
+timeout 100 "$cairn" attach -q "$pid" >/dev/null 2>&1
+entry=$(nm "$scratch/prefixed" | awk '$3 == "_rjem_calloc" {print $1}')
+# poke BYTE: over the first byte of the jump there, behind a landing pad
+poke() {
+	python3 - "$pid" "$scratch/prefixed" "$entry" "$1" <<-'P'
+		import sys
+		pid, path, offset, byte = sys.argv[1:]
+		start = next(int(line.split("-")[0], 16) for line in open("/proc/%s/maps" % pid) if line.split()[-1] == path) + int(offset, 16)
+		with open("/proc/%s/mem" % pid, "r+b", 0) as memory:
+		    memory.seek(start)
+		    start += 4 if memory.read(4) == b"\xf3\x0f\x1e\xfa" else 0
+		    memory.seek(start)
+		    memory.write(bytes([int(byte, 16)]))
+	P
+}
+poke cc
+said=$(timeout 100 "$cairn" detach "$pid" 2>&1)
+is "$?" 1 "a breakpoint over a jump of ours: detach fails"
+like "$said" "*the code at * is not what its file has: something else has changed it, such as a breakpoint*" "and says where it is"
+poke e9
+holds "without it, detach is done" timeout 100 "$cairn" detach "$pid"
+is "$(code "$pid" "$scratch/prefixed")" "$before" "and every byte is as it was"
+end "$pid"
+
+# A library that is unloaded, and loaded again: what was changed in it has gone with it.
+cat >"$scratch/loads.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **arguments)
+{
+	char line[16];
+	void *library = NULL;
+	for (const char *word = "ready"; printf("%s\n", word), fflush(stdout), fgets(line, sizeof line, stdin); word = "done") {
+		if (line[0] == 'o')
+			library = dlopen(arguments[count - 1], RTLD_NOW);
+		else if (line[0] == 'c')
+			dlclose(library);
+		else
+			((void (*)(void))dlsym(library, "hold_inside"))();
+	}
+	return 0;
+}
+C
+holds "the library is built" cc -O1 -g -shared -fPIC -fno-builtin -o "$scratch/libinside.so" tests/e2e/inside-library.c
+holds "and what loads it" cc -O1 -o "$scratch/loads" "$scratch/loads.c" -ldl
+begin "$scratch/loads" "$scratch/libinside.so" || broken "it starts"
+pid=$host_PID
+order() {
+	echo "$1" >&"${host[1]}"
+	read -r -t 60 said <&"${host[0]}"
+}
+order open
+timeout 100 "$cairn" attach -q --period 16K "$pid" >/dev/null 2>&1
+order hold
+is "$(within "$pid" hold_inside=8)" "" "a library that was loaded later is counted"
+order close
+is "$("$cairn" status "$pid" 2>&1 | grep -c -e '^pid:' -e 'allocators inside')" 1 "unloaded, it is not counted any more"
+order open
+like "$("$cairn" doctor "$pid" 2>&1 | tr -s ' ')" "*wrong inside mimalloc in $scratch/libinside.so is not sampled*" "loaded again, it is not, and the doctor says so"
+like "$(timeout 100 "$cairn" attach "$pid" 2>&1)" "*counts mimalloc in $scratch/libinside.so*" "attach counts it again"
+order hold
+is "$(within "$pid" hold_inside=16)" "" "with what it held before"
+holds "detach" timeout 100 "$cairn" detach "$pid"
+end "$pid"
 done_testing

@@ -3,6 +3,7 @@
 #include "agent/sampler/inside_blocks.h"
 
 #include "agent/sampler/inside.h"
+#include "agent/unwind/stack.h"
 #include "arch/arch.h"
 #include "base/descriptor.h"
 #include "base/file_limit.h"
@@ -116,11 +117,21 @@ bool cairn_inside_take(uint64_t address, struct cairn_bytes block, struct cairn_
 	return made || cairn_fail_errno(error, "no code can be mapped at %llx", (unsigned long long)address);
 }
 
+/* Whether the code that the block leads from is still there: libraries are unloaded, and loaded again as their files have them. */
+static bool is_loaded(const struct cairn_inside_block *block)
+{
+	const struct cairn_inside_word *word = (const void *)((const char *)block + block->words.at);
+	uintptr_t first = block->words.count ? word->address : 0, last = first + sizeof word->after - 1;
+	return cairn_stack_is_readable(first) && cairn_stack_is_readable(last) &&
+	       memcmp((const void *)first, &word->after, sizeof word->after) == 0;
+}
+
 /* The Nth block, if its words may lead to it; NULL otherwise. */
 static const struct cairn_inside_block *active(uint32_t n)
 {
+	const struct cairn_inside_block *block = (const void *)cairn_inside.blocks[n].address;
 	uint64_t state = atomic_load(&cairn_inside.blocks[n].state);
-	return state == CAIRN_INSIDE_WRITING || state == CAIRN_INSIDE_ON ? (const void *)cairn_inside.blocks[n].address : NULL;
+	return state == CAIRN_INSIDE_WRITING || (state == CAIRN_INSIDE_ON && is_loaded(block)) ? block : NULL;
 }
 
 bool cairn_inside_counts(uintptr_t address)
