@@ -5,7 +5,6 @@
 #include "base/error.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,24 +77,28 @@ void cairn_buffer_byte(struct cairn_buffer *buffer, char byte)
 
 void cairn_buffer_format(struct cairn_buffer *buffer, const char *format, ...)
 {
-	char small[256];
 	va_list arguments;
 	va_start(arguments, format);
+	cairn_buffer_format_list(buffer, format, arguments);
+	va_end(arguments);
+}
+
+void cairn_buffer_format_list(struct cairn_buffer *buffer, const char *format, va_list arguments)
+{
+	char small[256];
+	va_list again;
+	va_copy(again, arguments);
 	int length = vsnprintf(small, sizeof small, format, arguments);
-	va_end(arguments);
-	if (length < 0)
-		return;
-	if ((size_t)length < sizeof small) {
+	char *room = NULL;
+	if (length >= 0 && (size_t)length < sizeof small)
 		cairn_buffer_append(buffer, small, (size_t)length);
-		return;
+	else if (length >= 0)
+		room = cairn_buffer_room(buffer, (size_t)length + 1);
+	if (room) {
+		vsnprintf(room, (size_t)length + 1, format, again);
+		buffer->length += (size_t)length;
 	}
-	char *room = cairn_buffer_room(buffer, (size_t)length + 1);
-	if (!room)
-		return;
-	va_start(arguments, format);
-	vsnprintf(room, (size_t)length + 1, format, arguments);
-	va_end(arguments);
-	buffer->length += (size_t)length;
+	va_end(again);
 }
 
 void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value)

@@ -7,6 +7,8 @@
 
 #include "base/bytes.h"
 
+#include <stdarg.h>
+
 struct cairn_quota;
 
 struct cairn_buffer {
@@ -28,6 +30,7 @@ void cairn_buffer_append(struct cairn_buffer *buffer, const void *data, size_t l
 void cairn_buffer_text(struct cairn_buffer *buffer, const char *text);
 void cairn_buffer_byte(struct cairn_buffer *buffer, char byte);
 void cairn_buffer_format(struct cairn_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cairn_buffer_format_list(struct cairn_buffer *buffer, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
 /* VALUE in decimal; replaces printf in hot loops. */
 void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value);

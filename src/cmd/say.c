@@ -6,7 +6,6 @@
 #include "cmd/command.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,18 +73,15 @@ void cairn_say_progress(void *context, size_t done, size_t total, const char *wh
 
 void cairn_print(FILE *file, const char *format, ...)
 {
-	char *text;
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX), shown = cairn_buffer(SIZE_MAX);
 	va_list arguments;
 	va_start(arguments, format);
-	int length = vasprintf(&text, format, arguments);
+	cairn_buffer_format_list(&text, format, arguments);
 	va_end(arguments);
-	if (length < 0)
-		cairn_out_of_memory(0);
-	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
-	cairn_utf8_show_lines(&shown, (struct cairn_bytes){text, (size_t)length});
+	cairn_utf8_show_lines(&shown, cairn_buffer_bytes(&text));
 	fwrite(shown.data, 1, shown.length, file);
 	cairn_buffer_free(&shown);
-	free(text);
+	cairn_buffer_free(&text);
 }
 
 int cairn_say_output(const char *path, struct cairn_bytes bytes)
