@@ -4,6 +4,7 @@
 
 #include "live/attach/spawn.h"
 #include "live/inside/agent.h"
+#include "live/run/listen.h"
 #include "process/proc.h"
 #include "process/tree.h"
 #include "protocol/inside_ask.h"
@@ -12,25 +13,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { backlog = 64 };
-
 void cairn_run_inside_open(struct cairn_run_inside *inside, const char *name)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	*inside = (struct cairn_run_inside){.listener = -1};
-	int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%s%s", name, CAIRN_INSIDE_ASK_SUFFIX);
-	int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (descriptor < 0)
-		return;
-	if (bind(descriptor, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
-	    listen(descriptor, backlog) == 0)
-		inside->listener = descriptor;
-	else
-		close(descriptor);
+	char address[100];
+	snprintf(address, sizeof address, "%s%s", name, CAIRN_INSIDE_ASK_SUFFIX);
+	*inside = (struct cairn_run_inside){.listener = cairn_run_listen(address)};
 }
 
 void cairn_run_inside_close(struct cairn_run_inside *inside)

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "live/run/begin.h"
 #include "live/run/inside.h"
+#include "live/run/listen.h"
 #include "process/clock.h"
 #include "process/proc.h"
 #include "process/tree.h"
@@ -21,7 +22,6 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,20 +56,13 @@ static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 /* The abstract socket that agents find by $CAIRN_REPORT; -1 if there is none. */
 static int open_listener(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char name[64];
 	uint64_t random = 0;
 	(void)!getrandom(&random, sizeof random, 0);
-	int length =
-		snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "cairn-run-%d-%016llx", getpid(), (unsigned long long)random);
-	int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (descriptor < 0)
-		return -1;
-	if (bind(descriptor, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) != 0 ||
-	    listen(descriptor, guests_most) != 0) {
-		close(descriptor);
-		return -1;
-	}
-	setenv("CAIRN_REPORT", address.sun_path + 1, 1);
+	snprintf(name, sizeof name, "cairn-run-%d-%016llx", getpid(), (unsigned long long)random);
+	int descriptor = cairn_run_listen(name);
+	if (descriptor >= 0)
+		setenv("CAIRN_REPORT", name, 1);
 	return descriptor;
 }
 
