@@ -93,10 +93,3 @@ bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_s
 	cairn_fleet_judge(fleet);
 	return true;
 }
-
-struct cairn_bytes cairn_fleet_leaf(struct cairn_bytes stack)
-{
-	struct cairn_bytes line = {"", 0};
-	cairn_text_line(&stack, &line, NULL);
-	return line;
-}

@@ -13,7 +13,4 @@ enum { CAIRN_FLEET_LEAST_DUMPS = 3 }; /* that a process needs to be judged */
 bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_store_processes *processes, struct cairn_fleet *fleet,
 				 struct cairn_error *error);
 
-/* The function that STACK, a line for each frame, ends in. */
-struct cairn_bytes cairn_fleet_leaf(struct cairn_bytes stack);
-
 #endif

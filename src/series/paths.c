@@ -98,20 +98,7 @@ static void note_resized(const struct cairn_series *series, struct cairn_series_
 	free(steps);
 }
 
-void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values)
-{
-	const struct cairn_series *series = paths->series;
-	memset(values, 0, series->point_count * sizeof *values);
-	for (size_t r = paths->first[path]; r < paths->first[path + 1]; r++)
-		for (size_t c = series->first[paths->rows[r]]; c < series->first[paths->rows[r] + 1]; c++) {
-			const struct cairn_series_cell *cell = &series->cells[c];
-			cairn_series_value_add(&values[cell->point], cell);
-		}
-	if (cairn_profile_in_bytes(&series->profile, series->profile.default_value))
-		note_resized(series, values);
-}
-
-void cairn_series_value_add(struct cairn_series_value *value, const struct cairn_series_cell *cell)
+static void add_cell(struct cairn_series_value *value, const struct cairn_series_cell *cell)
 {
 	value->value += cell->value;
 	cairn_spread_add(&value->spread, cairn_series_cell_spread(cell));
@@ -119,6 +106,19 @@ void cairn_series_value_add(struct cairn_series_value *value, const struct cairn
 	value->unsure += cell->unsure ? cell->value : 0;
 	value->allocated += cell->allocated;
 	value->uncounted |= cell->allocated < 0;
+}
+
+void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values)
+{
+	const struct cairn_series *series = paths->series;
+	memset(values, 0, series->point_count * sizeof *values);
+	for (size_t r = paths->first[path]; r < paths->first[path + 1]; r++)
+		for (size_t c = series->first[paths->rows[r]]; c < series->first[paths->rows[r] + 1]; c++) {
+			const struct cairn_series_cell *cell = &series->cells[c];
+			add_cell(&values[cell->point], cell);
+		}
+	if (cairn_profile_in_bytes(&series->profile, series->profile.default_value))
+		note_resized(series, values);
 }
 
 /* Counts all samples that came and went, if the dumps record what was ever allocated. That number falls only if the process is another one

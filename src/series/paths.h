@@ -29,9 +29,6 @@ struct cairn_series_value {
 	bool uncounted;   /* that is unknown for some of it */
 };
 
-/* Adds CELL to the value at its point. */
-void cairn_series_value_add(struct cairn_series_value *value, const struct cairn_series_cell *cell);
-
 /* Adds MORE to TO, COUNT values each. */
 void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count);
 

@@ -385,7 +385,7 @@ static bool is_time_to_walk(void)
 	return true;
 }
 
-void cairn_sampler_look(void)
+static void look(void)
 {
 	if (pthread_mutex_trylock(&sampler.mutex) != 0)
 		return;
@@ -513,7 +513,7 @@ static uint64_t allocated(struct cairn_profiler *profiler)
 	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->allocated_bytes) : 0;
 }
 
-uint64_t cairn_sampler_highest(void)
+static uint64_t highest(void)
 {
 	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->highest_bytes) : 0;
 }
@@ -561,8 +561,8 @@ const struct cairn_engine cairn_engine_sampler = {
 	.live_samples = live_samples,
 	.notify = notify,
 	.count = count,
-	.look = cairn_sampler_look,
-	.highest = cairn_sampler_highest,
+	.look = look,
+	.highest = highest,
 	.get_status = cairn_sampler_get_status,
 	.warn = cairn_sampler_warn,
 };

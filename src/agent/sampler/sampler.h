@@ -24,9 +24,6 @@ void cairn_sampler_keep_in(const struct cairn_record_file *file);
 
 extern const struct cairn_engine cairn_engine_sampler;
 
-/* To be called about every second: new objects, new modules, a ledger that fills up. */
-void cairn_sampler_look(void);
-
 /* Called by the fork handler in a forked child: sampling stops there, and the ledger stays the parent's. This function and the two below
  * set the times of PROFILER to those of the child. */
 void cairn_sampler_in_child(struct cairn_profiler *profiler);
@@ -37,9 +34,6 @@ void cairn_sampler_resume(struct cairn_profiler *profiler);
 /* Like cairn_sampler_resume, but called by a thread of the child inside malloc, so that what it allocates is sampled whether its agent runs
  * or not. Waits for no other thread, and does not call the loader. Returns whether there is a ledger now. */
 bool cairn_sampler_resume_early(struct cairn_profiler *profiler);
-
-/* The highest number of live bytes so far, estimated from samples. */
-uint64_t cairn_sampler_highest(void);
 
 /* Puts every relocation back. Sampling ends. */
 void cairn_sampler_stop(void);

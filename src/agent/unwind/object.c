@@ -130,11 +130,6 @@ bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object 
 	return cairn_loader_visit(visit_one, &(struct visit){visit, context, true}) != 0;
 }
 
-bool cairn_objects_try_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context)
-{
-	return cairn_loader_try_visit(visit_one, &(struct visit){visit, context, true});
-}
-
 bool cairn_object_executes(const struct cairn_object *module, uintptr_t address)
 {
 	for (size_t i = 0; i < module->headers_count; i++) {

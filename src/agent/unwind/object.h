@@ -41,8 +41,6 @@ struct cairn_object cairn_object_of(const struct dl_phdr_info *info, bool first)
 
 /* Calls VISIT for each module until it returns true; returns whether one did. */
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
-/* As cairn_loader_try_visit: returns whether they were visited. */
-bool cairn_objects_try_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 
 /* Calls SEE for each function of MODULE whose name ends in SUFFIX until it returns true. `exported` searches the dynamic symbols in
  * memory, `local` searches .symtab in the file (which must be exactly the loaded file). */

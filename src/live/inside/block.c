@@ -245,7 +245,7 @@ struct cairn_stop_place *cairn_block_places(const struct cairn_plan_allocator *a
 	return places;
 }
 
-const struct cairn_inside_block *cairn_block_read(struct cairn_bytes block)
+static const struct cairn_inside_block *read_header(struct cairn_bytes block)
 {
 	const struct cairn_inside_block *header = (const void *)block.data;
 	bool good = block.length >= sizeof *header && header->magic == cairn_inside_magic && header->version == CAIRN_INSIDE_VERSION &&
@@ -256,7 +256,7 @@ const struct cairn_inside_block *cairn_block_read(struct cairn_bytes block)
 
 const struct cairn_inside_word *cairn_block_words(struct cairn_bytes block, size_t *count)
 {
-	const struct cairn_inside_block *header = cairn_block_read(block);
+	const struct cairn_inside_block *header = read_header(block);
 	*count = header ? header->words.count : 0;
 	return header ? (const void *)(block.data + header->words.at) : NULL;
 }

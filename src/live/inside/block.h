@@ -21,8 +21,7 @@ uint64_t cairn_block_place(const struct cairn_subject *subject, const struct cai
 /* The places where no thread may be when its words become `after`: sorted, COUNT of them. free() it. */
 struct cairn_stop_place *cairn_block_places(const struct cairn_plan_allocator *allocator, size_t *count);
 
-/* The tables of a BLOCK that was read from a process; NULL, or a COUNT of 0, where it is not one. Borrowed. */
-const struct cairn_inside_block *cairn_block_read(struct cairn_bytes block);
+/* The words of a BLOCK that was read from a process; a COUNT of 0 where it is not one. Borrowed. */
 const struct cairn_inside_word *cairn_block_words(struct cairn_bytes block, size_t *count);
 
 #endif
