@@ -1,4 +1,4 @@
-/* live.c - the live page of the process, and its requests: passed on to the `cairn serve` process that makes it (host/page_child.h).
+/* live.c - the live page of the process, and its requests: passed on to the `cairn serve` process that makes it (work/page_child.h).
  *
  * Two requests at most are passed on at a time. What that process asks in turn comes by the local socket, which has a worker of its own.
  * Its stream of events would occupy a worker for as long as a page is open, so the page asks again every two seconds instead.

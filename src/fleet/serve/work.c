@@ -417,12 +417,14 @@ static bool attach(struct job *job, struct cairn_error *error)
 {
 	struct cairn_serve_process *process = job->process;
 	struct cairn_target target;
+	char number[32];
 	pthread_mutex_lock(&process->serve->lock);
 	int pid = process->name && process->state != CAIRN_SERVE_ENDED ? process->pid : 0;
 	pthread_mutex_unlock(&process->serve->lock);
+	snprintf(number, sizeof number, "%d", pid);
 	if (!pid || (!process->service && !cairn_target_pid(process->name)))
 		return cairn_fail_usage(error, "only a process that was given by its PID or as a service can be attached to");
-	if (cairn_target_find(&target, process->name, NULL, error))
+	if (cairn_target_find(&target, number, NULL, error))
 		return cairn_fail_usage(error, "the process has an agent");
 	if (!cairn_attach_is_possible(pid, false, error) || !cairn_attach_spawn(pid, &(struct cairn_attach_settings){0}, error))
 		return false;
