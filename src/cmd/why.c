@@ -13,6 +13,7 @@
 #include "process/clock.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 
 struct options {
@@ -229,25 +230,47 @@ static void write_json(const struct cairn_why *why, struct cairn_buffer *out)
 	cairn_json_end(&json);
 }
 
-/* Tries a remedy in the process NAME, of which WHY was found. */
-static int try_remedy(const struct options *options, const struct cairn_why *why, const char *name, bool json)
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
 {
-	struct cairn_trial trial;
+	(void)number;
+	interrupted = 1;
+}
+
+/* From now on, signals end what is under way, and it is cleaned up. */
+static void take_signals(void)
+{
+	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* Reads --for, whose default is in *TIME. */
+static bool read_time(const struct options *options, int64_t *time)
+{
+	return !options->watch || (cairn_text_duration(options->watch, time) && *time >= 0);
+}
+
+static const char bad_time[] = "--for needs a time such as 30s or 2m";
+
+/* Tries TRIAL in the process NAME, of which WHY was found. */
+static int try_remedy(const struct options *options, struct cairn_trial *trial, const struct cairn_why *why, const char *name, bool json)
+{
 	struct cairn_target target;
 	struct cairn_error error;
 	int64_t watch = 30 * CAIRN_SECOND_NS;
-	if (!cairn_trial_parse(&trial, options->trial, &error))
-		return cairn_say_usage(error.text);
-	if (options->watch && (!cairn_text_duration(options->watch, &watch) || watch < 0))
-		return cairn_say_usage("--for needs a time such as 30s or 2m");
+	read_time(options, &watch);
+	take_signals();
 	if (!cairn_target_find_or_start(&target, name, options->target.token, &error) ||
-	    !cairn_trial_run(&trial, why, &target, watch, options->insists, &error))
+	    !cairn_trial_run(trial, why, &target, watch, options->insists, &interrupted, &error))
 		return cairn_say_failure(&error);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (json)
-		cairn_trial_json(&trial, cairn_target_process(&target), &out);
+		cairn_trial_json(trial, cairn_target_process(&target), &out);
 	else
-		cairn_trial_text(&trial, &out);
+		cairn_trial_text(trial, &out);
 	int code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;
@@ -289,6 +312,8 @@ static int run(const void *values, int count, char **operands)
 	const struct options *options = values;
 	struct cairn_error error;
 	struct cairn_why why = {0};
+	struct cairn_trial trial;
+	int64_t time;
 	bool json = options->json || cairn_bytes_end_with(cairn_bytes_of(options->output ? options->output : ""), ".json");
 	if (options->compare)
 		return compare(options, operands, json);
@@ -298,12 +323,16 @@ static int run(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	if (options->trial && !cairn_target_is(operands[0]))
 		return cairn_say_usage("--try needs a running process, not a dump");
+	if (options->trial && !cairn_trial_parse(&trial, options->trial, &error))
+		return cairn_say_usage(error.text);
+	if (!read_time(options, &time))
+		return cairn_say_usage(bad_time);
 	int code;
 	if (!(cairn_target_is(operands[0]) ? cairn_why_target(&why, operands[0], options->target.token, &error)
 					   : cairn_why_file(&why, operands[0], &error))) {
 		code = cairn_say_failure(&error);
 	} else if (options->trial) {
-		code = try_remedy(options, &why, operands[0], json);
+		code = try_remedy(options, &trial, &why, operands[0], json);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		(json ? write_json : write_text)(&why, &out);

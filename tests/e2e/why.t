@@ -38,6 +38,15 @@ holds 'with --yes it is done' check 'j["call"] == "mallopt(M_MMAP_THRESHOLD, 655
 holds 'and holds' check 'j["returnable_bytes"] < 1e6 and j["pinned_bytes"] > 2e7'
 "$cairn" why --try thp=never --for 0 --json "$pid" >"$scratch/one" 2>"$scratch/err"
 holds 'huge pages are allowed again afterwards' check 'j["restored"]'
+"$cairn" why --try thp=never --for 1h "$pid" >"$scratch/one" 2>"$scratch/err" &
+trial=$!
+children+=($trial)
+wait_for 60 grep -qx 'THP_enabled:[[:space:]]0' "/proc/$pid/status"
+kill -INT $trial
+wait $trial
+is "$?" 0 'a trial that is interrupted: exit code 0'
+like "$(cat "$scratch/one")" '*PR_SET_THP_DISABLE*before*after*The setting is restored.*' 'says what it has measured'
+holds 'and the setting is restored' grep -qx 'THP_enabled:[[:space:]]1' "/proc/$pid/status"
 folder=/usr/lib/$(${CC:-cc} -print-multiarch)
 start mixed 9000 20000 "$folder/libjemalloc.so.2"
 "$cairn" why --try decay=0 --for 0 --json "$pid" >"$scratch/one" 2>"$scratch/err"

@@ -75,7 +75,7 @@ const struct cairn_route cairn_routes[] = {
 	{"POST", "/cairn/dump", cairn_control_dump, work, small, "write it to the dump folder"},
 	{"GET", "/cairn/memory", cairn_control_memory, work, small, "the process's memory figures: the trailer alone"},
 	{"POST", "/cairn/remedy", cairn_control_remedy, work | CAIRN_ROUTE_LOCAL, small,
-	 "what 'cairn why --try' does: ?call=trim|purge|decay|arenas|mmap-threshold|thp&value=N; only through its own socket"},
+	 "what 'cairn why --try' does: ?call=trim|purge|decay|arenas|mmap-threshold|thp|restore&value=N; only through its own socket"},
 	{"POST", "/cairn/inside", cairn_control_inside, work | CAIRN_ROUTE_LOCAL, symbols,
 	 "for 'cairn attach': maps the body's code at ?address=N, or looks again; only through its own socket"},
 	{"GET", "/cairn/dumps", cairn_dumps_list, work, small, "the dumps there, in JSON; ?format=text"},

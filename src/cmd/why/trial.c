@@ -38,9 +38,14 @@ void cairn_trial_text(const struct cairn_trial *trial, struct cairn_buffer *out)
 	char size[24], error[24];
 	double seconds = (double)trial->watched_ns / CAIRN_SECOND_NS;
 	cairn_buffer_format(out, "%s returned %s", trial->made, cairn_text_human(fmax(0, trial->before - trial->after), size));
-	if (trial->predicted >= 0)
-		cairn_buffer_format(out, " (predicted: %s ± %s)", cairn_text_human(trial->predicted, size),
-				    cairn_text_human(1.96 * trial->predicted_error, error));
+	if (trial->is_predicted) {
+		cairn_buffer_format(out, " (predicted: %s ± %s", cairn_text_human(trial->predicted.bytes, size),
+				    cairn_text_human(1.96 * trial->predicted.error, error));
+		if (trial->group_before > 0 && trial->predicted.bytes - trial->predicted.group > 2 * trial->predicted.error)
+			cairn_buffer_format(out, ", and %s of what the control group is charged",
+					    cairn_text_human(trial->predicted.group, size));
+		cairn_buffer_byte(out, ')');
+	}
 	cairn_buffer_format(out, ".\n\n%-16s %12s %12s   after %.0f s\n", "", "before", "after", seconds);
 	write_row(out, "resident", trial->before, trial->after, trial->settled);
 	if (trial->group_before > 0)
@@ -77,9 +82,10 @@ void cairn_trial_json(const struct cairn_trial *trial, int pid, struct cairn_buf
 	bytes_json(&json, "after_bytes", trial->after);
 	bytes_json(&json, "returned_bytes", trial->before - trial->after);
 	bytes_json(&json, "settled_bytes", trial->settled);
-	if (trial->predicted >= 0) {
-		bytes_json(&json, "predicted_bytes", trial->predicted);
-		bytes_json(&json, "predicted_error_bytes", trial->predicted_error);
+	if (trial->is_predicted) {
+		bytes_json(&json, "predicted_bytes", trial->predicted.bytes);
+		bytes_json(&json, "predicted_error_bytes", trial->predicted.error);
+		bytes_json(&json, "predicted_group_bytes", trial->predicted.group);
 	}
 	if (trial->group_before > 0) {
 		bytes_json(&json, "group_before_bytes", trial->group_before);

@@ -16,23 +16,28 @@
 /* A call that may take longer than this is refused: threads that allocate wait for it. Memory is given back at some GB a second. */
 static const double stall_most_ms = 500, bytes_per_ms = 4e6;
 
+/* A decay time up to this makes jemalloc return nearly all at once. */
+enum { short_decay_ms = 1000 };
+
+/* The agent restores a setting by itself so long after the end of the trial, if the command does not ask for it. */
+static const int64_t grace_ns = 5 * CAIRN_SECOND_NS;
+
 static const struct {
 	const char *name, *call; /* of the option; of the agent */
 	enum { no_value, a_number, a_size, a_time, never } value;
-	bool is_restored;
 } kinds[] = {
-	[CAIRN_TRIAL_TRIM] = {"trim", "trim", no_value, false},
-	[CAIRN_TRIAL_PURGE] = {"purge", "purge", no_value, false},
-	[CAIRN_TRIAL_ARENAS] = {"arenas", "arenas", a_number, false},
-	[CAIRN_TRIAL_THRESHOLD] = {"mmap-threshold", "mmap-threshold", a_size, false},
-	[CAIRN_TRIAL_DECAY] = {"decay", "decay", a_time, true},
-	[CAIRN_TRIAL_HUGE] = {"thp", "thp", never, true},
+	[CAIRN_TRIAL_TRIM] = {"trim", "trim", no_value},
+	[CAIRN_TRIAL_PURGE] = {"purge", "purge", no_value},
+	[CAIRN_TRIAL_ARENAS] = {"arenas", "arenas", a_number},
+	[CAIRN_TRIAL_THRESHOLD] = {"mmap-threshold", "mmap-threshold", a_size},
+	[CAIRN_TRIAL_DECAY] = {"decay", "decay", a_time},
+	[CAIRN_TRIAL_HUGE] = {"thp", "thp", never},
 };
 static_assert(sizeof kinds / sizeof *kinds == CAIRN_TRIAL_KINDS, "every trial has a name");
 
 bool cairn_trial_parse(struct cairn_trial *trial, const char *text, struct cairn_error *error)
 {
-	*trial = (struct cairn_trial){.predicted = -1};
+	*trial = (struct cairn_trial){0};
 	const char *value = strchr(text, '=');
 	size_t length = value ? (size_t)(value++ - text) : strlen(text);
 	for (int i = 0; i < CAIRN_TRIAL_KINDS; i++) {
@@ -108,10 +113,29 @@ static bool is_for(const struct cairn_trial *trial, const struct cairn_walk *wal
 	}
 }
 
-/* The reason why nobody should try it without a second thought. */
-static bool is_safe(const struct cairn_trial *trial, struct cairn_error *error)
+/* What the allocator of KIND is expected to return, or with OTHERS all but that one. */
+static struct cairn_trial_prediction returnable(const struct cairn_walk *walk, enum cairn_walk_kind kind, bool others)
 {
-	double stall_ms = trial->predicted / bytes_per_ms;
+	struct cairn_trial_prediction sum = {0};
+	for (size_t i = 0; i < walk->heap_count; i++)
+		if ((walk->heaps[i].kind == kind) != others) {
+			sum.bytes += (double)walk->heaps[i].sum.returnable;
+			sum.group += (double)walk->heaps[i].sum.returnable_group;
+		}
+	return sum;
+}
+
+/* What may be returned in one go. */
+static double returned_at_once(const struct cairn_trial *trial, const struct cairn_walk *walk)
+{
+	bool decays = trial->kind == CAIRN_TRIAL_DECAY && trial->value <= short_decay_ms;
+	return decays ? returnable(walk, CAIRN_WALK_JEMALLOC, false).bytes : trial->predicted.bytes;
+}
+
+/* The reason why nobody should try it without a second thought. */
+static bool is_safe(const struct cairn_trial *trial, const struct cairn_walk *walk, struct cairn_error *error)
+{
+	double stall_ms = returned_at_once(trial, walk) / bytes_per_ms;
 	switch (trial->kind) {
 	case CAIRN_TRIAL_ARENAS:
 		return cairn_fail(error,
@@ -123,6 +147,7 @@ static bool is_safe(const struct cairn_trial *trial, struct cairn_error *error)
 			       "above it costs two system calls (--yes tries it)");
 	case CAIRN_TRIAL_TRIM:
 	case CAIRN_TRIAL_PURGE:
+	case CAIRN_TRIAL_DECAY:
 		return stall_ms < stall_most_ms ||
 		       cairn_fail(error, "threads that allocate may wait for some %.1f seconds (--yes tries it)", stall_ms / 1000);
 	default: return true;
@@ -131,13 +156,13 @@ static bool is_safe(const struct cairn_trial *trial, struct cairn_error *error)
 
 static void predict(struct cairn_trial *trial, const struct cairn_why *why)
 {
-	if (trial->kind != CAIRN_TRIAL_TRIM && trial->kind != CAIRN_TRIAL_PURGE)
+	trial->is_predicted = trial->kind == CAIRN_TRIAL_TRIM || trial->kind == CAIRN_TRIAL_PURGE ||
+			      (trial->kind == CAIRN_TRIAL_DECAY && trial->value == 0);
+	if (!trial->is_predicted)
 		return;
-	trial->predicted = 0;
-	for (size_t i = 0; i < why->walk.heap_count; i++)
-		if ((why->walk.heaps[i].kind == CAIRN_WALK_GLIBC) == (trial->kind == CAIRN_TRIAL_TRIM))
-			trial->predicted += (double)why->walk.heaps[i].sum.returnable;
-	trial->predicted_error = why->causes.returnable_error;
+	trial->predicted = returnable(&why->walk, trial->kind == CAIRN_TRIAL_DECAY ? CAIRN_WALK_JEMALLOC : CAIRN_WALK_GLIBC,
+				      trial->kind == CAIRN_TRIAL_PURGE);
+	trial->predicted.error = why->causes.returnable_error;
 }
 
 static bool resident_of(int pid, double *bytes)
@@ -161,16 +186,26 @@ static double charge_of(int pid)
 	return (double)group.usage;
 }
 
-static bool ask(const struct cairn_target *target, const struct cairn_trial *trial, int64_t value, struct cairn_buffer *answer,
+static bool ask(const struct cairn_target *target, const struct cairn_trial *trial, int64_t watch_ns, struct cairn_buffer *answer,
 		struct cairn_error *error)
 {
 	char path[128];
-	snprintf(path, sizeof path, "/cairn/remedy?call=%s&value=%" PRId64, kinds[trial->kind].call, value);
+	int64_t after_ms = watch_ns < INT64_MAX - grace_ns ? (watch_ns + grace_ns) / CAIRN_MILLISECOND_NS : INT64_MAX;
+	snprintf(path, sizeof path, "/cairn/remedy?call=%s&value=%" PRId64 "&restore_after_ms=%" PRId64, kinds[trial->kind].call,
+		 trial->value, after_ms);
 	return cairn_target_ask(target, "POST", path, answer, error);
 }
 
-/* What makes it permanent. */
-static void settle(struct cairn_trial *trial, const struct cairn_walk *walk)
+static bool ask_to_restore(const struct cairn_target *target)
+{
+	struct cairn_buffer answer = cairn_buffer(1 << 20);
+	bool done = cairn_target_ask(target, "POST", "/cairn/remedy?call=restore", &answer, NULL);
+	cairn_buffer_free(&answer);
+	return done;
+}
+
+/* What makes it permanent. VARIABLE is that which jemalloc reads. */
+static void settle(struct cairn_trial *trial, const struct cairn_walk *walk, const char *variable)
 {
 	const struct cairn_walk_heap *heap = main_heap(walk);
 	enum cairn_walk_kind kind = heap ? heap->kind : CAIRN_WALK_GLIBC;
@@ -186,7 +221,7 @@ static void settle(struct cairn_trial *trial, const struct cairn_walk *walk)
 		break;
 	case CAIRN_TRIAL_PURGE:
 		if (kind == CAIRN_WALK_JEMALLOC)
-			PERMANENT("MALLOC_CONF", "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0");
+			PERMANENT(variable, "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0");
 		else if (kind == CAIRN_WALK_TCMALLOC)
 			PERMANENT("TCMALLOC_RELEASE_RATE", "10");
 		else
@@ -207,7 +242,7 @@ static void settle(struct cairn_trial *trial, const struct cairn_walk *walk)
 		snprintf(trial->note, sizeof trial->note, "it concerns objects that are allocated from now on");
 		break;
 	case CAIRN_TRIAL_DECAY:
-		PERMANENT("MALLOC_CONF", "dirty_decay_ms:%" PRId64 ",muzzy_decay_ms:%" PRId64, trial->value, trial->value);
+		PERMANENT(variable, "dirty_decay_ms:%" PRId64 ",muzzy_decay_ms:%" PRId64, trial->value, trial->value);
 		break;
 	default:
 		snprintf(trial->note, sizeof trial->note,
@@ -218,10 +253,10 @@ static void settle(struct cairn_trial *trial, const struct cairn_walk *walk)
 #undef PERMANENT
 }
 
-static void watch(struct cairn_trial *trial, int pid, int64_t watch_ns)
+static void watch(struct cairn_trial *trial, int pid, int64_t watch_ns, const volatile sig_atomic_t *stop)
 {
 	int64_t start = cairn_clock_ns();
-	for (int64_t left; (left = watch_ns - (cairn_clock_ns() - start)) > 0 && !trial->ended;) {
+	for (int64_t left; (left = watch_ns - (cairn_clock_ns() - start)) > 0 && !trial->ended && !*stop;) {
 		int64_t step = left < CAIRN_SECOND_NS / 4 ? left : CAIRN_SECOND_NS / 4;
 		nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = step}, NULL);
 		trial->ended = !resident_of(pid, &trial->settled);
@@ -230,21 +265,22 @@ static void watch(struct cairn_trial *trial, int pid, int64_t watch_ns)
 }
 
 bool cairn_trial_run(struct cairn_trial *trial, const struct cairn_why *why, const struct cairn_target *target, int64_t watch_ns,
-		     bool insists, struct cairn_error *error)
+		     bool insists, const volatile sig_atomic_t *stop, struct cairn_error *error)
 {
 	struct cairn_buffer answer = cairn_buffer(1 << 20);
 	struct cairn_proc_stat stat, later;
+	char variable[sizeof trial->variable];
 	int pid = cairn_target_process(target);
 	if (pid <= 0)
 		return cairn_fail(error, "--try needs a process on this machine");
 	predict(trial, why);
-	if (!is_for(trial, &why->walk, error) || (!insists && !is_safe(trial, error)))
+	if (!is_for(trial, &why->walk, error) || (!insists && !is_safe(trial, &why->walk, error)))
 		return false;
 	trial->group_before = charge_of(pid);
 	cairn_proc_stat_read(pid, &stat);
 	if (!resident_of(pid, &trial->before))
 		return cairn_fail(error, "process %d has ended", pid);
-	bool good = ask(target, trial, trial->value, &answer, error);
+	bool good = ask(target, trial, watch_ns, &answer, error);
 	struct cairn_json_value json = cairn_json_value(cairn_buffer_bytes(&answer));
 	if (good) {
 		trial->ended = !resident_of(pid, &trial->after);
@@ -252,18 +288,16 @@ bool cairn_trial_run(struct cairn_trial *trial, const struct cairn_why *why, con
 		trial->group_after = charge_of(pid);
 		trial->stall_ms = cairn_json_double(cairn_json_find(json, "took_ns")) / 1e6;
 		cairn_json_copy(cairn_json_find(json, "made"), trial->made, sizeof trial->made);
-		watch(trial, pid, watch_ns);
+		watch(trial, pid, watch_ns, stop);
 		trial->group_settled = charge_of(pid);
 		if (cairn_proc_stat_read(pid, &later)) {
 			trial->faults = later.faults - stat.faults;
 			trial->major_faults = later.major_faults - stat.major_faults;
 		}
-		struct cairn_json_value previous = cairn_json_find(json, "previous");
-		struct cairn_buffer restored = cairn_buffer(1 << 20);
-		if (kinds[trial->kind].is_restored && previous.kind == CAIRN_JSON_NUMBER && !trial->ended)
-			trial->undone = ask(target, trial, (int64_t)cairn_json_double(previous), &restored, NULL);
-		cairn_buffer_free(&restored);
-		settle(trial, &why->walk);
+		if (cairn_json_double(cairn_json_find(json, "restores")) > 0 && !trial->ended)
+			trial->undone = ask_to_restore(target);
+		cairn_json_copy(cairn_json_find(json, "variable"), variable, sizeof variable);
+		settle(trial, &why->walk, variable);
 	}
 	cairn_buffer_free(&answer);
 	return good;

@@ -1,13 +1,16 @@
 /* trial.h - `cairn why --try`: does in the running process what might return memory, through its agent, and watches what it does.
  *
- * A setting that can be restored is restored at the end. What cannot be undone, or may keep threads waiting for long, is refused with the
- * reason unless the user insists. `stall_ms` is how long the call took: a thread that needed the heap waited that long at most.
+ * A setting that can be restored is restored at the end; by the agent itself if the command is no longer there. What cannot be undone, or
+ * may keep threads waiting for long, is refused with the reason unless the user insists. `stall_ms` is how long the call took: a thread
+ * that needed the heap waited that long at most.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_LIVE_WHY_TRIAL_H
 #define CAIRN_LIVE_WHY_TRIAL_H
 
 #include "live/target.h"
 #include "live/why/why.h"
+
+#include <signal.h>
 
 enum cairn_trial_kind {
 	CAIRN_TRIAL_TRIM,
@@ -25,8 +28,12 @@ struct cairn_trial {
 	char made[96];  /* the call that was made in the process */
 	double before, after, settled; /* resident bytes: before and after the call, and at the end */
 	double group_before, group_after, group_settled; /* charged to the control group; 0 if it has none */
-	double predicted, predicted_error; /* what resident memory was to fall by; -1 if unknown */
-	double stall_ms;
+	bool is_predicted;
+	struct cairn_trial_prediction {
+		double bytes, error; /* what resident memory was to fall by, and the standard deviation of that */
+		double group;        /* what the charge of the control group was to fall by */
+	} predicted;
+	double stall_ms; /* at most */
 	uint64_t faults, major_faults; /* from the call to the end */
 	int64_t watched_ns;
 	bool undone, ended; /* the setting was restored; the process has ended meanwhile */
@@ -37,8 +44,9 @@ struct cairn_trial {
 /* Reads "trim", "purge", "arenas=N", "mmap-threshold=SIZE", "decay=TIME" or "thp=never". */
 bool cairn_trial_parse(struct cairn_trial *trial, const char *text, struct cairn_error *error);
 
-/* Tries it in the process of TARGET, of which WHY was found, and watches for WATCH_NS. Without INSISTS refuses what it should. */
+/* Tries it in the process of TARGET, of which WHY was found, and watches for WATCH_NS, or until *STOP
+ * is set by a signal handler. Without INSISTS refuses what it should. */
 bool cairn_trial_run(struct cairn_trial *trial, const struct cairn_why *why, const struct cairn_target *target, int64_t watch_ns,
-		     bool insists, struct cairn_error *error);
+		     bool insists, const volatile sig_atomic_t *stop, struct cairn_error *error);
 
 #endif
