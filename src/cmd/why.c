@@ -29,7 +29,7 @@ static const struct cairn_option table[] = {
 	{0, "json", NULL, "print one JSON object instead of text", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0, "try", "REMEDY", "try trim, purge, arenas=N, mmap-threshold=SIZE, decay=TIME or thp=never in the process", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, trial), 0},
-	{0, "for", "TIME", "with --try: watch what it does for this long (default: 30s)", CAIRN_OPTION_TEXT,
+	{0, "for", "TIME", "with --try: watch for this long (default: 30s); with --compare: then end the program", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, watch), 0},
 	{0, "yes", NULL, "with --try: also what cannot be undone, or may make threads wait", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, insists), 0},
@@ -289,14 +289,19 @@ static int compare(const struct options *options, char *const *command, bool jso
 	struct cairn_error error;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	uint64_t rounds = options->rounds ? options->rounds : 3;
+	struct cairn_compare_plan plan = {.settings = options->compare, .command = command, .rounds = (unsigned)rounds, .begin = announce,
+					  .stop = &interrupted};
 	int code;
+	if (!read_time(options, &plan.for_ns) || (options->watch && plan.for_ns == 0))
+		return cairn_say_usage(bad_time);
+	take_signals();
 	if (strcmp(options->compare, "help") == 0) {
 		cairn_compare_help(&out);
 		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
 	} else if (!command[0] || rounds > CAIRN_COMPARE_ROUNDS) {
 		code = cairn_say_usage(command[0] ? "--rounds is a number from 1 to 50"
 						  : "--compare needs a program: -- ./service ARGUMENTS");
-	} else if (!cairn_compare_run(&all, options->compare, command, (unsigned)rounds, announce, &error)) {
+	} else if (!cairn_compare_run(&all, &plan, &error)) {
 		code = cairn_say_failure(&error);
 	} else {
 		(json ? cairn_compare_json : cairn_compare_text)(&all, &out);

@@ -94,6 +94,32 @@ refused 1 '*no setting magic*' 'an unknown setting' --compare magic -- true
 refused 1 '*needs a size*' 'a wrong size' --compare mmap-threshold=x -- true
 refused 2 '*needs a program*' 'no program' --compare default
 refused 1 '*cannot start /nowhere/x*' 'no such program' --compare default -- /nowhere/x
+cat >"$scratch/service" <<'S'
+#!/bin/sh
+sleep 4000 &
+setsid sh -c "sleep 4001 & echo $$ >started; wait" &
+wait
+S
+chmod +x "$scratch/service"
+gone() { # no process works in the service's folder
+	local one
+	for one in /proc/[0-9]*/cwd; do [[ $(readlink "$one") != "$scratch/place" ]] || return 1; done
+}
+mkdir "$scratch/place"
+(cd "$scratch/place" && exec "$cairn" why --compare 'default nothp' --rounds 1 --for 300ms --json -- ../service) >"$scratch/one" 2>"$scratch/err"
+holds 'a service that does not end is ended, which is no failure' check 'all(s["rounds"] == 1 and s["failures"] == 0 and s["settled_bytes"] > 1e6 and 0.3 <= s["seconds"] for s in j["settings"])'
+holds 'with all its processes' gone
+rm -f "$scratch/place/started"
+(cd "$scratch/place" && exec "$cairn" why --compare default -- ../service) >"$scratch/one" 2>"$scratch/err" &
+compare=$!
+children+=($compare)
+wait_for 20 test -s "$scratch/place/started"
+kill -TERM $compare
+wait $compare
+is "$?" 1 'a comparison that is interrupted before it has a result: exit code 1'
+like "$(cat "$scratch/err")" '*stopped before default had run once*' 'and says so'
+holds 'and leaves no process behind' gone
+refused 2 '*--for needs a time*' 'a time of nothing' --compare default --for 0 -- true
 "$cairn" why --compare default --rounds 1 -- sh -c 'exit 3' >"$scratch/one" 2>"$scratch/err"
 like "$(cat "$scratch/one")" '*failed in 1 of 1 rounds*' 'a program that fails'
 done_testing

@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { looks_most = 1 << 20, processes_most = 4096, variables_most = 4 };
-static const int64_t look_every_ns = 50 * CAIRN_MILLISECOND_NS;
+enum { looks_most = 1 << 20, processes_most = 4096, variables_most = 4, look_every_ms = 50 };
+static const int64_t grace_ns = 5 * CAIRN_SECOND_NS; /* between SIGTERM and SIGKILL */
 
 /* How a setting is written, and what it stands for. A library is preloaded, by its name without the version. */
 static const struct setting {
@@ -55,6 +55,13 @@ struct run {
 	const char *library; /* the file; NULL for none */
 	const char *value;   /* NULL for none */
 	double samples[CAIRN_COMPARE_MEASURES][CAIRN_COMPARE_ROUNDS];
+};
+
+/* Of one run. */
+struct measured {
+	double peak, settled, cpu, faults, seconds;
+	bool has_exited, has_failed; /* the first process: by itself, and not with 0 */
+	int status;
 };
 
 void cairn_compare_help(struct cairn_buffer *out)
@@ -138,42 +145,27 @@ static char **make_environment(struct cairn_arena *arena, const struct run *run)
 	return made;
 }
 
-static double resident_of_tree(int root, int *pids)
+/* All processes of the run: every descendant of this command, which takes in those that lose their parent. */
+static size_t list_processes(int *pids)
+{
+	size_t count = cairn_tree_list(getpid(), NULL, pids, processes_most);
+	return count ? count - 1 : 0; /* the command itself comes first */
+}
+
+static double resident_of_all(int *pids)
 {
 	struct cairn_proc_statm statm;
 	double sum = 0;
-	size_t count = cairn_tree_list(root, NULL, pids, processes_most);
-	for (size_t i = 0; i < count; i++)
+	size_t count = list_processes(pids);
+	for (size_t i = 1; i <= count; i++)
 		if (cairn_proc_statm_read(pids[i], &statm))
 			sum += (double)statm.resident;
 	return sum;
 }
 
-/* Looks at the processes of CHILD until it ends. Returns its status. */
-static int watch(pid_t child, struct rusage *usage, double *peak, double *settled)
+static void pause_ms(long ms)
 {
-	int status = 0, *pids = cairn_array_new(processes_most, sizeof *pids);
-	double *looks = NULL;
-	size_t count = 0, capacity = 0;
-	while (wait4(child, &status, WNOHANG, usage) == 0) {
-		double resident = resident_of_tree(child, pids);
-		if (resident > 0 && count < looks_most) {
-			cairn_array_room(looks, count, capacity);
-			looks[count++] = resident;
-		}
-		*peak = fmax(*peak, resident);
-		nanosleep(&(struct timespec){.tv_nsec = look_every_ns}, NULL);
-	}
-	/* A peak between two looks is in what the kernel has kept of the first process. */
-	*peak = fmax(*peak, (double)usage->ru_maxrss * 1024);
-	if (count) { /* the median of the last third: the end of the program is not what it settles at */
-		size_t first = count - (count + 2) / 3;
-		qsort(looks + first, count - first, sizeof *looks, cairn_law_compare);
-		*settled = looks[first + (count - first) / 2];
-	}
-	free(looks);
-	free(pids);
-	return status;
+	nanosleep(&(struct timespec){.tv_nsec = ms * (long)CAIRN_MILLISECOND_NS}, NULL);
 }
 
 static double seconds(struct timeval time)
@@ -181,33 +173,107 @@ static double seconds(struct timeval time)
 	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static bool run_once(struct cairn_compare *compare, struct run *run, struct cairn_compare_row *row, char *const *command,
-		     struct cairn_error *error)
+static void count_usage(struct measured *measured, const struct rusage *usage)
 {
-	struct rusage usage = {0};
-	pid_t child;
-	double peak = 0, settled = 0;
-	char **environment = make_environment(&compare->arena, run);
+	measured->cpu += seconds(usage->ru_utime) + seconds(usage->ru_stime);
+	measured->faults += (double)usage->ru_minflt + (double)usage->ru_majflt;
+	/* A peak between two looks is in what the kernel has kept of the largest process. */
+	measured->peak = fmax(measured->peak, (double)usage->ru_maxrss * 1024);
+}
+
+/* Takes in the processes that have ended, among them perhaps CHILD. */
+static void reap(struct measured *measured, pid_t child)
+{
+	struct rusage usage;
+	int status;
+	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
+		count_usage(measured, &usage);
+		if (pid == child) {
+			measured->has_exited = true;
+			measured->status = status;
+		}
+	}
+}
+
+/* Ends whatever still runs: asks first. Returns whether all have ended. */
+static bool end_all(struct measured *measured, pid_t child, int *pids)
+{
+	enum { look_ms = 10 };
 	int64_t start = cairn_clock_ns();
+	bool asked = false;
+	for (size_t count; (reap(measured, child), count = list_processes(pids)) > 0; pause_ms(look_ms)) {
+		int64_t waited = cairn_clock_ns() - start;
+		if (waited > 2 * grace_ns)
+			return false;
+		for (size_t i = 1; i <= count && (!asked || waited > grace_ns); i++)
+			kill(pids[i], asked ? SIGKILL : SIGTERM);
+		asked = true;
+	}
+	return true;
+}
+
+static bool is_over(const struct cairn_compare_plan *plan, int64_t start)
+{
+	return *plan->stop || (plan->for_ns && cairn_clock_ns() - start >= plan->for_ns);
+}
+
+/* Looks at the processes of CHILD until it ends, or its time is up. Then none of them is left. */
+static bool watch(const struct cairn_compare_plan *plan, pid_t child, struct measured *measured)
+{
+	int *pids = cairn_array_new(processes_most, sizeof *pids);
+	double *looks = NULL;
+	size_t count = 0, capacity = 0;
+	int64_t start = cairn_clock_ns();
+	while (reap(measured, child), !measured->has_exited && !is_over(plan, start)) {
+		double resident = resident_of_all(pids);
+		if (resident > 0 && count < looks_most) {
+			cairn_array_room(looks, count, capacity);
+			looks[count++] = resident;
+		}
+		measured->peak = fmax(measured->peak, resident);
+		pause_ms(look_every_ms);
+	}
+	measured->seconds = (double)(cairn_clock_ns() - start) / CAIRN_SECOND_NS;
+	measured->has_failed = measured->has_exited && (!WIFEXITED(measured->status) || WEXITSTATUS(measured->status) != 0);
+	bool ended = end_all(measured, child, pids);
+	if (count) { /* the median of the last third: the end of the program is not what it settles at */
+		size_t first = count - (count + 2) / 3;
+		qsort(looks + first, count - first, sizeof *looks, cairn_law_compare);
+		measured->settled = looks[first + (count - first) / 2];
+	}
+	free(looks);
+	free(pids);
+	return ended;
+}
+
+static bool run_once(struct cairn_compare *compare, const struct cairn_compare_plan *plan, struct run *run,
+		     struct cairn_compare_row *row, struct cairn_error *error)
+{
+	struct measured measured = {0};
+	pid_t child;
+	char **environment = make_environment(&compare->arena, run);
 	if (run->setting->no_huge) /* a child inherits it */
 		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-	bool good = cairn_process_start(command[0], command, environment, (const int[3]){-1, -1, 2}, &child);
+	bool good = cairn_process_start(plan->command[0], plan->command, environment, (const int[3]){-1, -1, 2}, &child);
 	int code = errno;
 	if (run->setting->no_huge)
 		prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 	free(environment);
 	errno = code;
 	if (!good)
-		return cairn_fail_errno(error, "cannot start %.200s", command[0]);
-	int status = watch(child, &usage, &peak, &settled);
+		return cairn_fail_errno(error, "cannot start %.200s", plan->command[0]);
+	if (!watch(plan, child, &measured))
+		return cairn_fail(error, "processes of %.200s cannot be ended", plan->command[0]);
+	if (*plan->stop) /* it has not run to its end */
+		return true;
 	double (*samples)[CAIRN_COMPARE_ROUNDS] = run->samples;
-	samples[CAIRN_COMPARE_PEAK][row->rounds] = peak;
-	samples[CAIRN_COMPARE_SETTLED][row->rounds] = settled;
-	samples[CAIRN_COMPARE_CPU][row->rounds] = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-	samples[CAIRN_COMPARE_FAULTS][row->rounds] = (double)usage.ru_minflt + (double)usage.ru_majflt;
-	samples[CAIRN_COMPARE_TIME][row->rounds] = (double)(cairn_clock_ns() - start) / CAIRN_SECOND_NS;
+	samples[CAIRN_COMPARE_PEAK][row->rounds] = measured.peak;
+	samples[CAIRN_COMPARE_SETTLED][row->rounds] = measured.settled;
+	samples[CAIRN_COMPARE_CPU][row->rounds] = measured.cpu;
+	samples[CAIRN_COMPARE_FAULTS][row->rounds] = measured.faults;
+	samples[CAIRN_COMPARE_TIME][row->rounds] = measured.seconds;
 	row->rounds++;
-	row->failures += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+	row->failures += measured.has_failed;
 	return true;
 }
 
@@ -223,32 +289,38 @@ static struct cairn_compare_value mean_of(const double *samples, unsigned count)
 	return (struct cairn_compare_value){mean, error};
 }
 
-bool cairn_compare_run(struct cairn_compare *compare, const char *wanted, char *const *command, unsigned rounds,
-		       void (*begin)(const char *setting, unsigned round), struct cairn_error *error)
+static bool parse_all(struct cairn_compare *compare, struct run *runs, const char *wanted, struct cairn_error *error)
+{
+	struct cairn_bytes rest = cairn_bytes_of(wanted);
+	for (cairn_text_skip_blanks(&rest); rest.length; cairn_text_skip_blanks(&rest)) {
+		struct cairn_bytes word = cairn_text_word(&rest);
+		if (compare->count == CAIRN_COMPARE_SETTINGS)
+			return cairn_fail(error, "--compare: at most %d settings", CAIRN_COMPARE_SETTINGS);
+		if (!parse(compare, &runs[compare->count], word, error))
+			return false;
+		compare->rows[compare->count++].name = cairn_arena_text(&compare->arena, word);
+	}
+	return compare->count || cairn_fail(error, "--compare: name the settings; 'cairn why --compare help' lists them");
+}
+
+bool cairn_compare_run(struct cairn_compare *compare, const struct cairn_compare_plan *plan, struct cairn_error *error)
 {
 	struct run *runs = cairn_array_zero(CAIRN_COMPARE_SETTINGS, sizeof *runs);
-	struct cairn_bytes rest = cairn_bytes_of(wanted);
-	bool good = true;
 	*compare = (struct cairn_compare){0};
-	for (cairn_text_skip_blanks(&rest); good && rest.length; cairn_text_skip_blanks(&rest)) {
-		struct cairn_bytes word = cairn_text_word(&rest);
-		good = compare->count < CAIRN_COMPARE_SETTINGS ||
-		       cairn_fail(error, "--compare: at most %d settings", CAIRN_COMPARE_SETTINGS);
-		good = good && parse(compare, &runs[compare->count], word, error);
-		if (good)
-			compare->rows[compare->count++].name = cairn_arena_text(&compare->arena, word);
-	}
-	good = good && (compare->count || cairn_fail(error, "--compare: name the settings; 'cairn why --compare help' lists them"));
-	for (unsigned round = 0; good && round < rounds; round++)
-		for (size_t i = 0; good && i < compare->count; i++) {
+	bool good = parse_all(compare, runs, plan->settings, error);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	for (unsigned round = 0; good && round < plan->rounds; round++)
+		for (size_t i = 0; good && i < compare->count && !*plan->stop; i++) {
 			size_t turn = (i + round) % compare->count;
-			if (begin)
-				begin(compare->rows[turn].name, round + 1);
-			good = run_once(compare, &runs[turn], &compare->rows[turn], command, error);
+			if (plan->begin)
+				plan->begin(compare->rows[turn].name, round + 1);
+			good = run_once(compare, plan, &runs[turn], &compare->rows[turn], error);
 		}
-	for (size_t i = 0; good && i < compare->count; i++)
-		for (int k = 0; k < CAIRN_COMPARE_MEASURES; k++)
+	for (size_t i = 0; good && i < compare->count; i++) {
+		good = compare->rows[i].rounds || cairn_fail(error, "stopped before %.100s had run once", compare->rows[i].name);
+		for (int k = 0; good && k < CAIRN_COMPARE_MEASURES; k++)
 			compare->rows[i].values[k] = mean_of(runs[i].samples[k], compare->rows[i].rounds);
+	}
 	free(runs);
 	return good;
 }

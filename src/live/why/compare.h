@@ -10,6 +10,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+#include <signal.h>
+
 enum { CAIRN_COMPARE_SETTINGS = 24, CAIRN_COMPARE_ROUNDS = 50 };
 
 enum cairn_compare_measure {
@@ -17,7 +19,7 @@ enum cairn_compare_measure {
 	CAIRN_COMPARE_SETTLED, /* the median of the last third of the time */
 	CAIRN_COMPARE_CPU,     /* seconds */
 	CAIRN_COMPARE_FAULTS,  /* page faults */
-	CAIRN_COMPARE_TIME,    /* seconds from start to end */
+	CAIRN_COMPARE_TIME,    /* seconds from start to end, or until it was ended */
 	CAIRN_COMPARE_MEASURES,
 };
 
@@ -41,11 +43,20 @@ struct cairn_compare {
 /* Appends a line for each setting: how it is written, and what it sets. */
 void cairn_compare_help(struct cairn_buffer *out);
 
-/* Runs COMMAND (which ends with NULL) under each of SETTINGS, which are separated by blanks, ROUNDS times. BEGIN, which may be NULL, is
- * told of each run. Fails with a message if a setting is unknown, or an allocator is not installed, or the program cannot be started. Free
- * it in any case. */
-bool cairn_compare_run(struct cairn_compare *compare, const char *settings, char *const *command, unsigned rounds,
-		       void (*begin)(const char *setting, unsigned round), struct cairn_error *error);
+struct cairn_compare_plan {
+	const char *settings;  /* separated by blanks */
+	char *const *command;  /* ends with NULL */
+	unsigned rounds;
+	int64_t for_ns;        /* then the program is ended; 0: it ends by itself */
+	void (*begin)(const char *setting, unsigned round); /* called before each run; may be NULL */
+	const volatile sig_atomic_t *stop; /* set by a signal handler: the run in progress does not count, and is the last */
+};
+
+/* Runs the command of PLAN under each of its settings, in each of its rounds. A run is over when the first process of the command ends, or
+ * its time is up; the command's other processes, daemons among them, are ended then: by SIGTERM, and after five seconds by SIGKILL. So the
+ * caller must have no other children, and becomes the parent of orphans. Fails with a message if a setting is unknown, or an allocator is
+ * not installed, or the program cannot be started, or it was stopped before each setting had run once. Free it in any case. */
+bool cairn_compare_run(struct cairn_compare *compare, const struct cairn_compare_plan *plan, struct cairn_error *error);
 void cairn_compare_free(struct cairn_compare *compare);
 
 #endif
