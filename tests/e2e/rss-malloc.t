@@ -84,7 +84,7 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$scratch"
 	cp "$cairn" "$scratch/cairn" # the clone may lie where other users cannot look
 	is "$(setpriv --reuid=65534 --clear-groups "$scratch/cairn" rss "$pid" 2>&1)" \
-		"cairn: only the user of process $pid and root may read its mappings (sudo cairn rss $pid)" 'another user is told who may look'
+		"cairn: only the user of process $pid and root may read its mappings: use sudo" 'another user is told who may look'
 else
 	skip 'another user is told who may look' 'only root can be another user'
 fi

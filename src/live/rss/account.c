@@ -133,8 +133,7 @@ static bool take_process(struct cairn_account *account, int pid, const struct ca
 	if (!cairn_smaps_read(&account->facts.smaps, pid))
 		return errno == ENOENT ? cairn_fail(error, "%s", why->text)
 		       : errno == EACCES || errno == EPERM
-			       ? cairn_fail(error, "only the user of process %d and root may read its mappings (sudo cairn rss %d)", pid,
-					    pid)
+			       ? cairn_fail(error, "only the user of process %d and root may read its mappings: use sudo", pid)
 		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a kernel thread", pid)
 					: cairn_fail_errno(error, "cannot read the mappings of process %d", pid);
 	account->pid = pid;
