@@ -50,8 +50,22 @@ bool cairn_mimalloc_adds_up(struct cairn_mimalloc *mimalloc, const struct cairn_
 	return page->used + free + local == page->capacity;
 }
 
+/* Adds [START, END), which was written down, to the sums. HOW it returns if it is free as a whole. */
+static void add(struct cairn_mimalloc *mimalloc, uint64_t start, uint64_t end, bool is_free, enum cairn_mimalloc_return how)
+{
+	struct cairn_walk_heap *heap = mimalloc->heap;
+	struct cairn_walk_sum before = heap->sum;
+	if (is_free)
+		cairn_tally_flag(&mimalloc->tally, start, end, how == CAIRN_MIMALLOC_STAYS ? CAIRN_PAGE_RESERVE : CAIRN_PAGE_RETURNABLE);
+	cairn_tally_sum(mimalloc->image, start, end, &heap->sum);
+	if (how == CAIRN_MIMALLOC_FIRST) {
+		heap->of_first_thread += heap->sum.returnable - before.returnable;
+		heap->of_first_thread_group += heap->sum.returnable_group - before.returnable_group;
+	}
+}
+
 void cairn_mimalloc_count(struct cairn_mimalloc *mimalloc, const struct cairn_mimalloc_page *page, uint64_t start, uint64_t end,
-			  bool given_up)
+			  enum cairn_mimalloc_return how)
 {
 	enum { flags = 3 };
 	struct cairn_walk_sum *sum = &mimalloc->heap->sum;
@@ -66,17 +80,14 @@ void cairn_mimalloc_count(struct cairn_mimalloc *mimalloc, const struct cairn_mi
 		cairn_tally_unit(&mimalloc->tally, start, end, bytes, live, 0);
 	else
 		cairn_tally_free(&mimalloc->tally, start, end);
-	if (!live)
-		cairn_tally_flag(&mimalloc->tally, start, end, given_up ? CAIRN_PAGE_RETURNABLE : CAIRN_PAGE_RESERVE);
-	cairn_tally_sum(mimalloc->image, start, end, sum);
+	add(mimalloc, start, end, !live, how);
 }
 
-void cairn_mimalloc_free(struct cairn_mimalloc *mimalloc, uint64_t start, uint64_t end, bool returnable)
+void cairn_mimalloc_free(struct cairn_mimalloc *mimalloc, uint64_t start, uint64_t end, enum cairn_mimalloc_return how)
 {
 	cairn_tally_free(&mimalloc->tally, start, end);
-	cairn_tally_flag(&mimalloc->tally, start, end, returnable ? CAIRN_PAGE_RETURNABLE : CAIRN_PAGE_RESERVE);
 	mimalloc->heap->sum.free += end - start;
-	cairn_tally_sum(mimalloc->image, start, end, &mimalloc->heap->sum);
+	add(mimalloc, start, end, true, how);
 }
 
 void cairn_mimalloc_read(struct cairn_walk *walk)

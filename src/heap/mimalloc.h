@@ -2,7 +2,8 @@
  *
  * Both divide memory into *slices* of 64 KiB and make *pages* of one or more of them, each full of *blocks* of one size. A page goes back
  * to the system as a whole, after its last block was freed: so it is a unit (walk.h). Every page belongs to the heap of a thread, which
- * alone can give it up; so what mi_collect returns depends on who calls it. The prediction is for the program's first thread.
+ * alone can give it up; so what mi_collect returns depends on who calls it. The prediction is for the program's first thread; which part of
+ * it no other thread's call returns is kept apart.
  *
  * A page counts its blocks: those in use, with those that other threads have freed meanwhile, and those on two free lists add up to its
  * capacity. By that sum a reader tells whether it has the right layout.
@@ -38,12 +39,19 @@ struct cairn_mimalloc_page cairn_mimalloc_page(const struct cairn_mimalloc_page_
 /* Whether PAGE, whose memory is [START, END), counts its blocks as it should. */
 bool cairn_mimalloc_adds_up(struct cairn_mimalloc *mimalloc, const struct cairn_mimalloc_page *page, uint64_t start, uint64_t end);
 
-/* Writes down PAGE, whose memory is [START, END). With GIVEN_UP, mi_collect returns it if no block of it is in use. */
-void cairn_mimalloc_count(struct cairn_mimalloc *mimalloc, const struct cairn_mimalloc_page *page, uint64_t start, uint64_t end,
-			  bool given_up);
+/* For whom mi_collect returns memory. */
+enum cairn_mimalloc_return {
+	CAIRN_MIMALLOC_STAYS, /* for neither of these: another thread owns it */
+	CAIRN_MIMALLOC_FIRST, /* the program's first thread, which owns it */
+	CAIRN_MIMALLOC_ANY,   /* whichever thread calls it: nobody owns it */
+};
 
-/* [START, END) belongs to no page. With RETURNABLE, mi_collect returns it. */
-void cairn_mimalloc_free(struct cairn_mimalloc *mimalloc, uint64_t start, uint64_t end, bool returnable);
+/* Writes down PAGE, whose memory is [START, END), and which mi_collect returns as HOW says if no block of it is in use. */
+void cairn_mimalloc_count(struct cairn_mimalloc *mimalloc, const struct cairn_mimalloc_page *page, uint64_t start, uint64_t end,
+			  enum cairn_mimalloc_return how);
+
+/* [START, END) belongs to no page. */
+void cairn_mimalloc_free(struct cairn_mimalloc *mimalloc, uint64_t start, uint64_t end, enum cairn_mimalloc_return how);
 
 /* Reads the segments of version 2. Returns false if there are none. */
 bool cairn_mimalloc_read_segments(struct cairn_mimalloc *mimalloc);

@@ -99,7 +99,10 @@ static void visit_page(struct visit *visit, uint64_t address)
 	if (region && region->kind == CAIRN_IMAGE_DATA && thread)
 		visit->owner_thread = thread;
 	if (visit->counts)
-		cairn_mimalloc_count(mimalloc, &page, start, end, !thread || thread == visit->main_thread);
+		cairn_mimalloc_count(mimalloc, &page, start, end,
+				     !thread                        ? CAIRN_MIMALLOC_ANY
+				     : thread == visit->main_thread ? CAIRN_MIMALLOC_FIRST
+								    : CAIRN_MIMALLOC_STAYS);
 	else
 		*(cairn_mimalloc_adds_up(mimalloc, &page, start, end) ? &visit->good : &visit->bad) += 1;
 }
@@ -160,7 +163,7 @@ static void read_arena(struct cairn_mimalloc *mimalloc, uint64_t start)
 							    !(record->flags & CAIRN_PAGE_WALKED);)
 			next += page;
 		if (next > at)
-			cairn_mimalloc_free(mimalloc, at, next, true);
+			cairn_mimalloc_free(mimalloc, at, next, CAIRN_MIMALLOC_ANY);
 		at = next > at ? next : at + page;
 	}
 }

@@ -67,15 +67,18 @@ struct visit {
 	uint64_t owner_thread; /* the thread whose heap is a variable, which is that of the first thread */
 };
 
-/* Whether mi_collect in the first thread returns slice I of SEGMENT, which is free. Until 2.1.2 it does so with segments that become wholly
- * free; of others, the first page that is given up takes with it what has waited for long enough. */
-static bool is_returned(const struct visit *visit, const struct segment *segment, uint64_t i)
+/* For whom mi_collect returns slice I of SEGMENT, which is free. Until 2.1.2 it does so with segments that become wholly free; of others,
+ * the first page that is given up takes with it what has waited for long enough, and who takes over a segment without a thread returns
+ * that at once. */
+static enum cairn_mimalloc_return return_of(const struct visit *visit, const struct segment *segment, uint64_t i)
 {
 	if (segment->thread && segment->thread != visit->main_thread)
-		return false;
-	return !visit->layout->mask || !segment->live_pages ||
-	       (segment->waits && segment->empty &&
-		(i == segment->empty || (i / 64 < waiting_words && segment->waiting[i / 64] >> i % 64 & 1)));
+		return CAIRN_MIMALLOC_STAYS;
+	if (!visit->layout->mask || !segment->live_pages ||
+	    (segment->waits && (segment->empty || !segment->thread) &&
+	     (i == segment->empty || (i / 64 < waiting_words && segment->waiting[i / 64] >> i % 64 & 1))))
+		return segment->thread ? CAIRN_MIMALLOC_FIRST : CAIRN_MIMALLOC_ANY;
+	return CAIRN_MIMALLOC_STAYS;
 }
 
 static void visit_page(struct visit *visit, struct segment *segment, uint64_t i, const struct cairn_mimalloc_page *page, uint64_t start,
@@ -85,7 +88,7 @@ static void visit_page(struct visit *visit, struct segment *segment, uint64_t i,
 	if (owner && owner->kind == CAIRN_IMAGE_DATA && segment->thread)
 		visit->owner_thread = segment->thread;
 	if (visit->counts) {
-		cairn_mimalloc_count(visit->mimalloc, page, start, end, is_returned(visit, segment, i));
+		cairn_mimalloc_count(visit->mimalloc, page, start, end, return_of(visit, segment, i));
 		return;
 	}
 	segment->live_pages += page->used > 0;
@@ -102,11 +105,11 @@ static void count_free(struct visit *visit, const struct segment *segment, uint6
 {
 	while (i < end) {
 		uint64_t next = i + 1;
-		bool returned = is_returned(visit, segment, i);
-		while (next < end && is_returned(visit, segment, next) == returned)
+		enum cairn_mimalloc_return how = return_of(visit, segment, i);
+		while (next < end && return_of(visit, segment, next) == how)
 			next++;
 		cairn_mimalloc_free(visit->mimalloc, segment->start + i * CAIRN_MIMALLOC_SLICE,
-				    segment->start + next * CAIRN_MIMALLOC_SLICE, returned);
+				    segment->start + next * CAIRN_MIMALLOC_SLICE, how);
 		i = next;
 	}
 }

@@ -70,6 +70,8 @@ struct cairn_walk_heap {
 	struct cairn_walk_arena *arenas; /* owned by the walk; NULL if it was read from a dump */
 	size_t arena_count, arena_capacity;
 	struct cairn_walk_sum others; /* of all arenas but the main one, together */
+	/* The parts of `returnable` and `returnable_group` that only the program's first thread gets returned: mimalloc's. */
+	uint64_t of_first_thread, of_first_thread_group;
 	uint64_t large_free; /* the returnable part of free runs of CAIRN_WALK_LARGE bytes or more */
 	uint64_t difference; /* bytes that the allocator has counted and the walk has not found, or the other way round */
 	uint64_t skipped;    /* bytes whose structure was damaged or changed too fast */

@@ -54,6 +54,10 @@ holds 'a decay of nothing returns what is dirty, and is restored' check 'j["retu
 start spike 9000 20000 "$folder/libjemalloc.so.2"
 "$cairn" why --try purge --for 0 --json "$pid" >"$scratch/one" 2>"$scratch/err"
 holds 'jemalloc is purged' check 'j["returned_bytes"] > 1e7 and abs(j["returned_bytes"] / j["predicted_bytes"] - 1) < 0.1'
+start mixed 3000 60000 "$folder/libmimalloc.so.2.0"
+"$cairn" why --try purge --for 0 --json "$pid" >"$scratch/one" 2>"$scratch/err"
+holds 'mimalloc returns to the thread of the agent what was predicted for it, not for the first thread' check 'abs(j["returned_bytes"] - j["predicted_bytes"]) < 2e6 and "mi_collect(true), it returns" in j["note"]'
+like "$("$cairn" why --try thp=never --for 0 "$pid" 2>/dev/null)" 'prctl(PR_SET_THP_DISABLE, 1): resident memory * by * in 0 s.*' 'of a setting it is said what it does over time'
 start steps 3000 10000
 "$cairn" serve --every 1s "$pid" >"$scratch/serve.out" 2>/dev/null &
 children+=($!)

@@ -35,16 +35,22 @@ static void write_row(struct cairn_buffer *out, const char *title, double before
 
 void cairn_trial_text(const struct cairn_trial *trial, struct cairn_buffer *out)
 {
-	char size[24], error[24];
+	char size[24], error[24], returned[24];
 	double seconds = (double)trial->watched_ns / CAIRN_SECOND_NS;
-	cairn_buffer_format(out, "%s returned %s", trial->made, cairn_text_human(fmax(0, trial->before - trial->after), size));
-	if (trial->is_predicted) {
-		cairn_buffer_format(out, " (predicted: %s ± %s", cairn_text_human(trial->predicted.bytes, size),
-				    cairn_text_human(1.96 * trial->predicted.error, error));
+	double fell = trial->before - trial->settled;
+	if (trial->predicted.known) {
+		cairn_buffer_format(out, "%s returned %s (predicted: %s ± %s", trial->made,
+				    cairn_text_human(fmax(0, trial->before - trial->after), returned),
+				    cairn_text_human(trial->predicted.bytes, size), cairn_text_human(1.96 * trial->predicted.error, error));
 		if (trial->group_before > 0 && trial->predicted.bytes - trial->predicted.group > 2 * trial->predicted.error)
 			cairn_buffer_format(out, ", and %s of what the control group is charged",
 					    cairn_text_human(trial->predicted.group, size));
 		cairn_buffer_byte(out, ')');
+	} else if (trial->kind == CAIRN_TRIAL_TRIM || trial->kind == CAIRN_TRIAL_PURGE) {
+		cairn_buffer_format(out, "%s returned %s", trial->made, cairn_text_human(fmax(0, trial->before - trial->after), returned));
+	} else { /* a setting acts over time */
+		cairn_buffer_format(out, "%s: resident memory %s by %s in %.0f s", trial->made, fell < 0 ? "rose" : "fell",
+				    cairn_text_human(fabs(fell), size), seconds);
 	}
 	cairn_buffer_format(out, ".\n\n%-16s %12s %12s   after %.0f s\n", "", "before", "after", seconds);
 	write_row(out, "resident", trial->before, trial->after, trial->settled);
@@ -82,7 +88,7 @@ void cairn_trial_json(const struct cairn_trial *trial, int pid, struct cairn_buf
 	bytes_json(&json, "after_bytes", trial->after);
 	bytes_json(&json, "returned_bytes", trial->before - trial->after);
 	bytes_json(&json, "settled_bytes", trial->settled);
-	if (trial->is_predicted) {
+	if (trial->predicted.known) {
 		bytes_json(&json, "predicted_bytes", trial->predicted.bytes);
 		bytes_json(&json, "predicted_error_bytes", trial->predicted.error);
 		bytes_json(&json, "predicted_group_bytes", trial->predicted.group);

@@ -82,10 +82,11 @@ static const struct cairn_walk_heap *main_heap(const struct cairn_walk *walk)
 	return heap;
 }
 
+/* Also one that could not be read: its functions can be called all the same. */
 static bool has_heap(const struct cairn_walk *walk, enum cairn_walk_kind kind)
 {
 	for (size_t i = 0; i < walk->heap_count; i++)
-		if (walk->heaps[i].kind == kind && walk->heaps[i].is_read)
+		if (walk->heaps[i].kind == kind)
 			return true;
 	return false;
 }
@@ -94,7 +95,7 @@ static bool has_heap(const struct cairn_walk *walk, enum cairn_walk_kind kind)
 static bool is_for(const struct cairn_trial *trial, const struct cairn_walk *walk, struct cairn_error *error)
 {
 	const struct cairn_walk_heap *heap = main_heap(walk);
-	const char *name = heap ? cairn_walk_name(heap->kind) : "an unknown allocator";
+	const char *name = heap ? cairn_walk_name(heap->kind) : "one that could not be read just now";
 	switch (trial->kind) {
 	case CAIRN_TRIAL_TRIM:
 	case CAIRN_TRIAL_ARENAS:
@@ -113,15 +114,18 @@ static bool is_for(const struct cairn_trial *trial, const struct cairn_walk *wal
 	}
 }
 
-/* What the allocator of KIND is expected to return, or with OTHERS all but that one. */
+/* What the allocator of KIND is expected to return, or with OTHERS all but that one, to a thread of the agent. */
 static struct cairn_trial_prediction returnable(const struct cairn_walk *walk, enum cairn_walk_kind kind, bool others)
 {
-	struct cairn_trial_prediction sum = {0};
-	for (size_t i = 0; i < walk->heap_count; i++)
-		if ((walk->heaps[i].kind == kind) != others) {
-			sum.bytes += (double)walk->heaps[i].sum.returnable;
-			sum.group += (double)walk->heaps[i].sum.returnable_group;
-		}
+	struct cairn_trial_prediction sum = {.known = true};
+	for (size_t i = 0; i < walk->heap_count; i++) {
+		const struct cairn_walk_heap *heap = &walk->heaps[i];
+		if ((heap->kind == kind) == others)
+			continue;
+		sum.known = sum.known && heap->is_read;
+		sum.bytes += (double)(heap->sum.returnable - heap->of_first_thread);
+		sum.group += (double)(heap->sum.returnable_group - heap->of_first_thread_group);
+	}
 	return sum;
 }
 
@@ -156,12 +160,10 @@ static bool is_safe(const struct cairn_trial *trial, const struct cairn_walk *wa
 
 static void predict(struct cairn_trial *trial, const struct cairn_why *why)
 {
-	trial->is_predicted = trial->kind == CAIRN_TRIAL_TRIM || trial->kind == CAIRN_TRIAL_PURGE ||
-			      (trial->kind == CAIRN_TRIAL_DECAY && trial->value == 0);
-	if (!trial->is_predicted)
-		return;
-	trial->predicted = returnable(&why->walk, trial->kind == CAIRN_TRIAL_DECAY ? CAIRN_WALK_JEMALLOC : CAIRN_WALK_GLIBC,
-				      trial->kind == CAIRN_TRIAL_PURGE);
+	if (trial->kind == CAIRN_TRIAL_TRIM || trial->kind == CAIRN_TRIAL_PURGE)
+		trial->predicted = returnable(&why->walk, CAIRN_WALK_GLIBC, trial->kind == CAIRN_TRIAL_PURGE);
+	else if (trial->kind == CAIRN_TRIAL_DECAY && trial->value == 0)
+		trial->predicted = returnable(&why->walk, CAIRN_WALK_JEMALLOC, false);
 	trial->predicted.error = why->causes.returnable_error;
 }
 
@@ -209,6 +211,7 @@ static void settle(struct cairn_trial *trial, const struct cairn_walk *walk, con
 {
 	const struct cairn_walk_heap *heap = main_heap(walk);
 	enum cairn_walk_kind kind = heap ? heap->kind : CAIRN_WALK_GLIBC;
+	char more[24];
 #define PERMANENT(name, ...) \
 	(snprintf(trial->variable, sizeof trial->variable, "%s", name), snprintf(trial->setting, sizeof trial->setting, __VA_ARGS__))
 	switch (trial->kind) {
@@ -228,9 +231,10 @@ static void settle(struct cairn_trial *trial, const struct cairn_walk *walk, con
 			PERMANENT("MIMALLOC_PURGE_DELAY", "0");
 		if (kind == CAIRN_WALK_MIMALLOC)
 			snprintf(trial->note, sizeof trial->note,
-				 "each thread of mimalloc's returns its own memory only: the agent's call could return what no thread "
-				 "owns, and the "
-				 "prediction is for mi_collect(true) in the first thread");
+				 "each thread of mimalloc's returns its own memory only: the agent's call returns what no thread owns. If "
+				 "the "
+				 "program's first thread calls mi_collect(true), it returns %s more",
+				 cairn_text_human((double)heap->of_first_thread, more));
 		break;
 	case CAIRN_TRIAL_ARENAS:
 		PERMANENT("MALLOC_ARENA_MAX", "%" PRId64, trial->value);

@@ -28,8 +28,8 @@ struct cairn_trial {
 	char made[96];  /* the call that was made in the process */
 	double before, after, settled; /* resident bytes: before and after the call, and at the end */
 	double group_before, group_after, group_settled; /* charged to the control group; 0 if it has none */
-	bool is_predicted;
 	struct cairn_trial_prediction {
+		bool known;
 		double bytes, error; /* what resident memory was to fall by, and the standard deviation of that */
 		double group;        /* what the charge of the control group was to fall by */
 	} predicted;
