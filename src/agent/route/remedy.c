@@ -150,9 +150,45 @@ static void note_variable(struct trial *trial, const struct found *found)
 	cairn_jemalloc_variable(&jemalloc, trial->variable, sizeof trial->variable);
 }
 
+/* A thread without a heap collects nothing. */
+static void collect_mimalloc(const uintptr_t functions[functions_most])
+{
+	void *object = ((void *(*)(size_t))functions[1])(64);
+	((void (*)(void *))functions[2])(object);
+	((void (*)(bool))functions[0])(true);
+}
+
+/* What mi_collect consists of in version 3: it is missing from programs whose linker leaves out what they do not call. */
+static void collect_theap(const uintptr_t functions[functions_most])
+{
+	((void (*)(void))functions[1])();
+	((void (*)(void *, bool))functions[0])(((void *(*)(void))functions[2])(), true);
+}
+
+static void collect_mimallocs(struct trial *trial)
+{
+	static const char *const whole[functions_most] = {"mi_collect", "mi_malloc", "mi_free"};
+	static const char *const parts[functions_most] = {"mi_theap_collect", "mi_thread_init", "_mi_theap_default_safe"};
+	struct search all, rest;
+	find(&all, whole, true);
+	for (size_t i = 0; i < all.count; i++) {
+		collect_mimalloc(all.found[i].functions);
+		note_made(trial, "%s%s(true)", all.found[i].prefix, whole[0]);
+	}
+	find(&rest, parts, true);
+	for (size_t i = 0; i < rest.count; i++) {
+		bool is_done = false;
+		for (size_t k = 0; k < all.count && !is_done; k++)
+			is_done = strcmp(rest.found[i].prefix, all.found[k].prefix) == 0;
+		if (is_done)
+			continue;
+		collect_theap(rest.found[i].functions);
+		note_made(trial, "%s%s(true)", rest.found[i].prefix, parts[0]);
+	}
+}
+
 static void purge(struct trial *trial)
 {
-	static const char *const mimalloc[functions_most] = {"mi_collect", "mi_malloc", "mi_free"};
 	static const char *const tcmalloc[functions_most] = {"MallocExtension_ReleaseFreeMemory"};
 	struct search search;
 	find_jemallocs(trial, &search);
@@ -161,13 +197,7 @@ static void purge(struct trial *trial)
 			note_made(trial, "%smallctl(\"arena.4096.purge\")", search.found[i].prefix);
 			note_variable(trial, &search.found[0]);
 		}
-	find(&search, mimalloc, true);
-	for (size_t i = 0; i < search.count; i++) {
-		void *object = ((void *(*)(size_t))search.found[i].functions[1])(64); /* a thread without a heap collects nothing */
-		((void (*)(void *))search.found[i].functions[2])(object);
-		((void (*)(bool))search.found[i].functions[0])(true);
-		note_made(trial, "%smi_collect(true)", search.found[i].prefix);
-	}
+	collect_mimallocs(trial);
 	find(&search, tcmalloc, false);
 	for (size_t i = 0; i < search.count; i++) {
 		((void (*)(void))search.found[i].functions[0])();

@@ -42,7 +42,7 @@ static int mallctl(const char *name, void *old, size_t *old_size, void *set, siz
 }
 
 /* Allocators inside the program: names that its dynamic symbols do not have. */
-static unsigned collected, prefixed, released, objects;
+static unsigned collected, prefixed, in_parts, released, objects;
 void mi_collect(bool force);
 void *mi_malloc(size_t size);
 void mi_free(void *object);
@@ -50,6 +50,9 @@ void arrow_mi_collect(bool force);
 void *arrow_mi_malloc(size_t size);
 void arrow_mi_free(void *object);
 void heap_mi_collect(bool force);
+void rust_mi_thread_init(void);
+void rust_mi_theap_collect(void *theap, bool force);
+void *rust__mi_theap_default_safe(void);
 void MallocExtension_ReleaseFreeMemory(void);
 
 void mi_collect(bool force)
@@ -87,6 +90,22 @@ void arrow_mi_free(void *object)
 void heap_mi_collect(bool force)
 {
 	collected += 100 + force;
+}
+
+/* Version 3 without what the program does not call. */
+void rust_mi_thread_init(void)
+{
+	in_parts++;
+}
+
+void *rust__mi_theap_default_safe(void)
+{
+	return in_parts == 1 ? &in_parts : NULL;
+}
+
+void rust_mi_theap_collect(void *theap, bool force)
+{
+	in_parts += force && theap == &in_parts;
 }
 
 void MallocExtension_ReleaseFreeMemory(void)
@@ -158,8 +177,10 @@ static void test_purge(void)
 	is_int(ask("call=purge", text), 200, "allocators that only .symtab names are purged: %s", text);
 	is_int(collected, 1, "mimalloc, after the thread has a heap");
 	is_int(prefixed, 1, "another with a prefix");
+	is_int(in_parts, 2, "one of which the linker has left out mi_collect, by what that consists of");
 	is_int(released, 1, "and tcmalloc, in the same program");
 	ok(strstr(text, "mi_collect(true)") && strstr(text, "arrow_mi_collect(true)") &&
+		   strstr(text, "rust_mi_theap_collect(true)") &&
 		   strstr(text, "MallocExtension_ReleaseFreeMemory()"),
 	   "which is said");
 }
