@@ -8,7 +8,7 @@ MESON_OPTIONS ?=
 # where Debian's loader and pkg-config do not look. Asked late: the compiler may only be installed by require-build.
 LIBDIR = $$(triplet=$$($${CC:-cc} -print-multiarch 2>/dev/null) && echo $${triplet:+--libdir lib/$$triplet})
 
-.PHONY: all help demo demo-live demo-fleet check check-long check-all bench install deb sanitize fuzz clean require-build
+.PHONY: all help demo demo-live demo-fleet check check-long check-all bench mutants install deb sanitize fuzz clean require-build
 .NOTPARALLEL: # one apt-get at a time, and before what needs its packages; Ninja uses all cores
 
 all: require-build  ## build build/cairn and build/libcairn.so
@@ -47,14 +47,17 @@ check-all: require-check require-check-all all  ## run the tests that need large
 bench: require-check require-bench all  ## ours and the peers on the same work in the same run, and the ratios
 	@scripts/bench $(BUILD) $(filter-out bench,$(MAKECMDGOALS))
 
-# `make bench statistics` runs that benchmark alone.
-ifneq ($(filter bench,$(MAKECMDGOALS)),)
-$(filter-out bench,$(MAKECMDGOALS)):
+# `make bench statistics` runs that benchmark alone, `make mutants src/report/flame.c` changes that file.
+ifneq ($(filter bench mutants,$(MAKECMDGOALS)),)
+$(filter-out bench mutants,$(MAKECMDGOALS)):
 	@:
 endif
 
 sanitize: require-sanitize  ## the unit tests under ASan and UBSan, then under TSan
 	@scripts/sanitize
+
+mutants: require-build  ## change single tokens of src/, or of the files named after it, and list the changes that no test notices
+	@scripts/mutants $(MUTANTS_OPTIONS) $(filter-out mutants,$(MAKECMDGOALS))
 
 fuzz: require-sanitize  ## every fuzz target for FUZZ_SECONDS (60) seconds
 	@scripts/fuzz
