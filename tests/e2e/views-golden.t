@@ -2,6 +2,7 @@
 # Every view of the fixture, as text and as JSON, compared with what it printed when somebody last looked it over.
 # GOLDEN=write tests/e2e/views-golden.t writes them anew; look at the difference before committing it.
 . tests/e2e/lib.sh
+need python3
 fixtures=tests/fixtures/views
 now=$fixtures/now.pb base=$fixtures/base.pb
 
@@ -43,6 +44,20 @@ golden top-retain.txt top --retain 'main|put' --alloc-space $now
 golden tree-few.txt tree -n 3 --edgefraction 0.5 $now
 golden traces-from.txt traces --show-from handle --hide put --tagignore idle $now
 golden tags-large.txt tags --tagfocus bytes=4K: $now
+
+# Pictures: where their shapes lie, and not how they are written.
+picture() {
+	local name=$1
+	shift
+	holds "cairn $* is drawn" "$cairn" "$@" -o "$scratch/$name"
+	if [ "${GOLDEN:-}" = write ]; then sed '/<script>/,/<\/script>/d' "$scratch/$name" >"$fixtures/golden/$name"; fi
+	holds "$name has the shapes of its golden picture" python3 tests/e2e/geometry.py "$fixtures/golden/$name" "$scratch/$name"
+}
+picture flame.svg flame $now
+picture flame-inverted.svg flame --inverted $now
+picture flame-change.svg flame --base $base $now
+python3 tests/e2e/make-series.py "$scratch/series" leak 1 8
+TZ=UTC picture timeline.svg timeline -n 3 "$scratch/series"
 
 # Of a jemalloc dump only mean sizes are known: threads at one place differ by a few bytes, which a person reads as one size.
 printf 'heap_v2/1\n  t*: 20: 168490 [0: 0]\n  t1: 10: 84240 [0: 0]\n  t2: 10: 84250 [0: 0]\n@ 0x1000 0x2000\n  t*: 20: 168490 [0: 0]\n  t1: 10: 84240 [0: 0]\n  t2: 10: 84250 [0: 0]\n' >"$scratch/means.heap"

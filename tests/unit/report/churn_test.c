@@ -39,6 +39,35 @@ static bool page_of(size_t letters, size_t freed, struct cairn_buffer *out)
 	return any;
 }
 
+/* As text, of a profile of ten seconds and of one that does not say how long it took. */
+static void test_text(void)
+{
+	struct fixture fixture;
+	struct cairn_shape shape = {0};
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	fixture_make(&fixture, "main;take 1\n", NULL);
+	struct cairn_freed freed = {.samples = 4, .objects = 25, .bytes = 40960, .elsewhere = 1, .lifetimes = {2, 2}};
+	fixture.profile.freed = &freed;
+	fixture.profile.freed_count = 1;
+	for (int timed = 0; timed < 2; timed++) {
+		fixture.profile.facts.start_ns = 1000000000;
+		fixture.profile.facts.time_ns = timed ? 11000000000 : 0;
+		out.length = 0;
+		struct cairn_report report = cairn_report(&fixture.view, &shape, &out, NULL);
+		cairn_churn_write(&report);
+		cairn_buffer_byte(&out, 0);
+		is_text(out.data,
+			timed ? "  Freed again    Objects/s  Median life   <1 ms  Other thread  Call path\n"
+				"    4.0 KiB/s          2.5      16.4 us  100.0%         25.0%  take\n" "                                                               main\n"
+			      : " Freed in all    Objects/s  Median life   <1 ms  Other thread  Call path\n"
+				"     40.0 KiB            -      16.4 us  100.0%         25.0%  take\n" "                                                               main\n",
+			timed ? "what is freed a second" : "what is freed, if it is not known in which time");
+	}
+	fixture.profile.freed = NULL;
+	fixture_free(&fixture);
+	cairn_buffer_free(&out);
+}
+
 int main(void)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
@@ -59,6 +88,7 @@ int main(void)
 	fixture_make(&fixture, "main;a 3\n", NULL);
 	ok(!cairn_churn_page(&fixture.view, &out) && out.length == 0, "nor where that is not known");
 	fixture_free(&fixture);
+	test_text();
 	cairn_buffer_free(&out);
 	return tap_done();
 }

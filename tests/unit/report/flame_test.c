@@ -143,6 +143,67 @@ static void test_deep(void)
 	cairn_buffer_free(&text);
 }
 
+struct box {
+	double x, y, width, height;
+	long long start, weight;
+};
+
+/* The boxes of the frames of PICTURE, in its order: the root is the first. */
+static size_t read_boxes(const char *picture, struct box *boxes, size_t most)
+{
+	size_t count = 0;
+	for (const char *at = strstr(picture, "id=\"frames\""); at && (at = strstr(at, "<rect")) && count < most; at++) {
+		struct box *box = &boxes[count];
+		const char *own = strstr(at, " fg:x=");
+		count += own && sscanf(at, "<rect x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", &box->x, &box->y, &box->width, &box->height) == 4 &&
+			 sscanf(own, " fg:x=\"%lld\" fg:w=\"%lld\"", &box->start, &box->weight) == 2;
+	}
+	return count;
+}
+
+/* Boxes are as wide as they weigh, each row lies in the one that it stands on, and the picture has room for all of them. */
+static void check_geometry(const char *what, bool inverted, const char *folded, long long total, size_t want)
+{
+	struct drawn drawn;
+	lay_out(&drawn, folded, (struct cairn_tree_options){0}, 0);
+	struct cairn_flame_svg_options options = cairn_flame_svg_defaults();
+	options.inverted = inverted;
+	struct cairn_buffer out = cairn_buffer(1 << 20);
+	struct cairn_error error;
+	ok(cairn_flame_svg_view(&drawn.view, &(struct cairn_tree_options){0}, &options, &out, &error), "%s: is drawn", what);
+	cairn_buffer_byte(&out, 0);
+	struct box boxes[16];
+	size_t count = read_boxes(out.data, boxes, 16);
+	is_int(count, want, "%s: a box for each frame", what);
+	is_near(count ? boxes[0].width : 0, options.width - 20, 0.05, "%s: the root is as wide as the picture but for its margins", what);
+	double height = 0, step = inverted ? options.row_height : -options.row_height, scale = (options.width - 20) / (double)total;
+	sscanf(strstr(out.data, " height="), " height=\"%lf", &height);
+	bool to_scale = true, inside = true, carried = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct box *box = &boxes[i];
+		to_scale &= fabs(box->x - 10 - scale * (double)box->start) <= 0.1 && fabs(box->width - scale * (double)box->weight) <= 0.1;
+		inside &= box->width > 0 && box->height == options.row_height - 1 && box->y > 3 * options.font_size - 1 &&
+			  box->y + box->height < height - 2 * options.font_size;
+		bool stands = i == 0;
+		for (size_t j = 0; j < count; j++)
+			stands |= fabs(boxes[j].y + step - box->y) < 0.01 && boxes[j].start <= box->start &&
+				  box->start + box->weight <= boxes[j].start + boxes[j].weight;
+		carried &= stands;
+	}
+	ok(to_scale, "%s: boxes begin and end where their weight does", what);
+	ok(inside, "%s: none is empty or outside of the room for frames", what);
+	ok(carried, "%s: each stands on one that is at least as wide", what);
+	cairn_buffer_free(&out);
+	clear(&drawn);
+}
+
+static void test_geometry(void)
+{
+	check_geometry("a flame", false, "a;b 1\na;c 2\na 4\nd 8\na;b 16\n", 31, 5);
+	check_geometry("icicles", true, "a;b 1\na;c 2\na 4\nd 8\na;b 16\n", 31, 5);
+	check_geometry("a change", false, "a;up 7\na;down -5\n", 12, 4);
+}
+
 int main(void)
 {
 	test_layout();
@@ -151,5 +212,6 @@ int main(void)
 	test_fractions();
 	test_labels();
 	test_deep();
+	test_geometry();
 	return tap_done();
 }

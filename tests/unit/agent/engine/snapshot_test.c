@@ -60,7 +60,7 @@ static int mallctl(const char *name, void *old, size_t *old_size, void *value, s
 	if (strcmp(name, "prof.active") == 0)
 		return give(old, old_size, &active, sizeof active);
 	if (strcmp(name, "prof.reset") == 0)
-		return value ? (shift = *(size_t *)value, 0) : 0;
+		return fails ? EFAULT : value ? (shift = *(size_t *)value, 0) : 0;
 	if (strcmp(name, "prof.dump") == 0)
 		return write_dump(*(char **)value);
 	return ENOENT;
@@ -92,6 +92,11 @@ static void test_states(void)
 	ok(cairn_profiler_activate(&profiler, true, &error) && atomic_load(&profiler.active_since) > 0, "active, since now");
 	is_int(cairn_profiler_period(&profiler), 524288, "the period");
 	ok(cairn_profiler_reset(&profiler, 70000, &error) && cairn_profiler_period(&profiler) == 65536, "a new one, rounded down");
+	int64_t reset_at = atomic_exchange(&profiler.reset_at, 5);
+	fails = true;
+	ok(reset_at > 0 && !cairn_profiler_reset(&profiler, 0, &error) && strstr(error.text, "prof.reset"), "refused by jemalloc: %s", error.text);
+	fails = false;
+	ok(atomic_load(&profiler.reset_at) == 5 && cairn_profiler_period(&profiler) == 65536, "which leaves all as it was");
 	atomic_store(&is_active, false);
 	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_INACTIVE, "turned off by the service itself");
 	is_int(atomic_load(&profiler.active_since), 0, "is noticed");
