@@ -6,6 +6,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -117,6 +118,19 @@ static bool kill_at(unsigned stop, bool urgent)
 	return true;
 }
 
+static bool has_half_written(void)
+{
+	DIR *entries = opendir(folder.path);
+	bool found = false;
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		const char *end = strrchr(entry->d_name, '.');
+		found |= end && strcmp(end, ".tmp") == 0;
+	}
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
 /* A writer that is killed before or after any of its system calls leaves a folder in which everything complete is listed and
  * nothing else, and which the next writer finds in order. */
 static void test_killed_anywhere(bool urgent)
@@ -147,9 +161,7 @@ static void test_killed_anywhere(bool urgent)
 		cairn_listing_free(&listing);
 		cairn_folder_thin(&folder, NULL, &error);
 		wrong += count_dumps() != 4;
-		char command[400];
-		snprintf(command, sizeof command, "test -z \"$(find %s -name '*.tmp')\"", folder.path);
-		left += system(command) != 0;
+		left += has_half_written();
 	}
 	if (stop == 1) {
 		tap_skip("a writer that is killed anywhere", "no process may be traced here");

@@ -1,4 +1,5 @@
-/* leaks_test.c - whole services with known truth, a hundred of each kind: is what leaks named first, and nothing else.
+/* leaks_test.c - whole services with known truth, a hundred of each kind (twenty in `make check`): is what leaks named first, and nothing
+ * else.
  *
  * Every dump is sampled as a profiler does: each object is seen with the chance its size gives it. Two worlds: one where every dump
  * samples anew, one where the samples persist, as they do in a real process.
@@ -6,7 +7,7 @@
 #include "simulate.h"
 #include "tap.h"
 
-enum { dumps = 24, steady = 40, kinds_of_path = 5, seeds = 100 };
+enum { dumps = 24, steady = 40, kinds_of_path = 5 };
 static const double period = 524288;
 
 /* Which paths a service has beside the steady ones; they are called by their letter. */
@@ -160,7 +161,7 @@ enum world { fresh_samples, lasting_samples };
 static void test_service(const char *what, const char *special, const char *wanted, double rate, int restart_at, enum world first_world)
 {
 	for (enum world persists = first_world; persists <= lasting_samples; persists++) {
-		int first = 0, all = 0, others = 0, rates = 0, covered = 0;
+		int first = 0, all = 0, others = 0, rates = 0, covered = 0, seeds = tap_rounds(20, 100);
 		const char *samples = persists ? "lasting" : "fresh";
 		for (int seed = 0; seed < seeds; seed++) {
 			struct found found = look(special, seed, persists, restart_at);
@@ -171,20 +172,21 @@ static void test_service(const char *what, const char *special, const char *want
 			covered += fabs(found.first_rate - rate) <= 1.96 * found.first_error;
 		}
 		if (*wanted) {
-			ok(first >= 90, "%s, %s samples: the leak is first in %d of %d", what, samples, first, seeds);
-			ok(rates >= 85, "%s, %s samples: its rate is right within a quarter in %d", what, samples, rates);
-			ok(covered >= 88, "%s, %s samples: and within its interval in %d", what, samples, covered);
+			ok(first * 100 >= 90 * seeds, "%s, %s samples: the leak is first in %d of %d", what, samples, first, seeds);
+			ok(rates * 100 >= 85 * seeds, "%s, %s samples: its rate is right within a quarter in %d", what, samples, rates);
+			ok(covered * 100 >= 88 * seeds, "%s, %s samples: and within its interval in %d", what, samples, covered);
 		}
 		if (strlen(wanted) > 1)
-			ok(all >= 95, "%s, %s samples: both are found, the faster first, in %d", what, samples, all);
-		ok(others <= 5, "%s, %s samples: something else is called growing in %d of %d", what, samples, others, seeds);
+			ok(all * 100 >= 95 * seeds, "%s, %s samples: both are found, the faster first, in %d", what, samples, all);
+		ok(others * 100 <= 5 * seeds, "%s, %s samples: something else is called growing in %d of %d", what, samples, others, seeds);
 	}
 }
 
 /* A leak of 8 MB an interval over 200 call paths below one frame: none of them shows it, the frame does. */
 static void test_spread(void)
 {
-	enum { few_seeds = 10, spread = 200, others = 20 };
+	enum { spread = 200, others = 20 };
+	int few_seeds = tap_rounds(2, 10);
 	static struct sim_path spread_paths[spread + others];
 	int found = 0, paths_named = 0, rates = 0, dates = 0;
 	for (int seed = 0; seed < few_seeds; seed++)
@@ -218,10 +220,10 @@ static void test_spread(void)
 			cairn_view_free(&view);
 			cairn_series_free(&series);
 		}
-	ok(found >= 9, "a leak spread over 200 paths: the frame above them is named in %d of %d", found, few_seeds);
+	ok(found * 10 >= 9 * few_seeds, "a leak spread over 200 paths: the frame above them is named in %d of %d", found, few_seeds);
 	ok(paths_named == 0, "and no path");
-	ok(rates >= 9, "the service's growth is that of the frame in %d", rates);
-	ok(dates <= 1, "without the leak there is growth in %d", dates);
+	ok(rates * 10 >= 9 * few_seeds, "the service's growth is that of the frame in %d", rates);
+	ok(dates * 10 <= few_seeds, "without the leak there is growth in %d", dates);
 }
 
 int main(void)

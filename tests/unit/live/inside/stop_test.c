@@ -304,8 +304,8 @@ int main(void)
 {
 	told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	alarm(120);
-	test_change(2, 100);
-	test_change(most_threads, 20);
+	test_change(2, tap_rounds(20, 100));
+	test_change(most_threads, tap_rounds(5, 20));
 	test_occupied();
 	test_foreign();
 	test_traced();
