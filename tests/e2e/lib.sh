@@ -16,7 +16,7 @@ export CAIRN_PYTHON=${CAIRN_PYTHON:-$(python3 -c 'import sys; print(sys.executab
 if [ -n "$CAIRN_PYTHON" ]; then
 	mkdir "$scratch/.bin"
 	ln -s "$CAIRN_PYTHON" "$scratch/.bin/python3"
-	[[ $0 == tests/e2e-all/* ]] || echo "home = ${CAIRN_PYTHON%/*}" >"$scratch/.bin/pyvenv.cfg"
+	[[ $0 == tests/e2e-all/* ]] || printf 'home = %s\ninclude-system-site-packages = false\n' "${CAIRN_PYTHON%/*}" >"$scratch/.bin/pyvenv.cfg"
 	PATH=$scratch/.bin:$PATH
 fi
 export GOCACHE=${GOCACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/go-build} # Go builds its tools on demand; not anew for each scratch folder
