@@ -8,7 +8,8 @@ cc=${CC:-cc}
 cd "$scratch" || exit 1
 
 cat >check.py <<'P'
-"""Runs a command into pipes and on a terminal, and looks for what a terminal would act on."""
+"""Runs commands into pipes and on a terminal, and looks for what a terminal would act on: each line of standard input is "pipe" or "terminal"
+and the words of one, each followed by a NUL. Answers with a line."""
 import os, pty, re, subprocess, sys, threading
 def run_piped(words):
     got = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
@@ -21,7 +22,7 @@ def run_on_terminal(words):
     timer = threading.Timer(60, lambda: os.kill(pid, 9)); timer.start()
     text = b""
     try:
-        if "shell" in words: os.write(fd, b"top\nnonsense\ntraces\nquit\n")
+        if b"shell" in words: os.write(fd, b"top\nnonsense\ntraces\nquit\n")
         while True:
             part = os.read(fd, 65536)
             if not part: break
@@ -37,12 +38,12 @@ def bad(text, terminal):
     try: shown = text.decode()
     except UnicodeDecodeError: return found + [b"not UTF-8"]
     return found + [c.encode() for c in re.findall("[\x80-\x9f\u202a-\u202e\u2066-\u2069]", shown)]
-words = sys.argv[2:]
-text = run_piped(words) if sys.argv[1] == "pipe" else run_on_terminal(words)
-if sys.argv[1] == "show": print(text)
-found = bad(text, sys.argv[1] != "pipe")
-marked = b"EVIL" in text
-print("clean" if not found else "not clean: %r" % found[:3], "with it" if marked else "without it")
+while line := sys.stdin.buffer.readline(): # a word may have line ends in it
+    while not line.endswith(b"\0\n"): line += sys.stdin.buffer.readline()
+    way, *words = line[:-2].split(b"\0")
+    text = run_piped(words) if way == b"pipe" else run_on_terminal(words)
+    found = bad(text, way != b"pipe")
+    print("clean" if not found else "not clean: %r" % found[:3], "with it" if b"EVIL" in text else "without it", flush=True)
 P
 
 # What they feed us: a title, a cleared screen, colours, eight-bit codes, text that runs backwards, a carriage return.
@@ -121,15 +122,24 @@ children+=($agent)
 wait_for 10 test -s port
 url=http://127.0.0.1:$(cat port)
 
+# check WAY COMMAND...: sets got. One Python for all of them: it takes longer to start than most of what it runs.
+coproc checker { exec python3 check.py 2>&1; }
+children+=($checker_PID)
+exec {ask}>&"${checker[1]}" {answer}<&"${checker[0]}"
+check() {
+	printf '%s\0' "$@" >&$ask && echo >&$ask
+	IFS= read -r got <&$answer || got='no answer'
+}
 declare -A covered
 # feed COMMAND ARGUMENT...: both ways. `+` in front: what was fed must be seen, cleaned, in at least one of them
 feed() {
-	local wanted= way got seen=
+	local wanted= way words seen=
 	[ "$1" != + ] || { wanted=1; shift; }
 	covered[$1]=1
+	words=${*//[^[:print:]]/?}
 	for way in pipe terminal; do
-		got=$(python3 check.py $way "$cairn" "$@" 2>&1 | tail -n 1)
-		like "$got" "clean *" "$(printf '%s ' "$@" | tr -c '[:print:]\n' '?' | cut -c 1-90) ($way)"
+		check $way "$cairn" "$@"
+		like "$got" "clean *" "${words:0:90} ($way)"
 		[[ $got != *"with it"* ]] || seen=1
 	done
 	[ -z "$wanted" ] || [ -n "$seen" ]
@@ -164,11 +174,13 @@ feed + jeprof --text program "du${plain}mp.heap"
 feed jeprof --traces program "du${plain}mp.heap"
 feed + jeprof --list=. program "du${plain}mp.heap"
 feed + jeprof --disasm=. program "du${plain}mp.heap"
-like "$(python3 check.py terminal "$cairn" jeprof --raw program dumps/006.heap)" "clean *" "jeprof --raw, which is a profile for other programs (terminal)"
+check terminal "$cairn" jeprof --raw program dumps/006.heap
+like "$got" "clean *" "jeprof --raw, which is a profile for other programs (terminal)"
 feed jeprof --symbols program
 feed jeprof --text program "$url/pprof/heap"
 feed jeprof --text program "$url/refuse"
-like "$(python3 check.py terminal "$cairn" addr2line -f -e "$module" "$address")" "clean with it" "addr2line, which into a pipe answers other programs (terminal)"
+check terminal "$cairn" addr2line -f -e "$module" "$address"
+like "$got" "clean with it" "addr2line, which into a pipe answers other programs (terminal)"
 feed + addr2line -f -e "$scratch/missing$plain" "$address"
 feed cache
 feed completion bash
@@ -227,7 +239,8 @@ wait_for 20 grep -qa 'killed by signal' watch.err
 ok $? 'and reports its end'
 wait $watch # which ends with it
 for log in watch.log watch.err; do
-	like "$(python3 check.py pipe cat $log)" 'clean with it' "$log"
+	check pipe cat $log
+	like "$got" 'clean with it' "$log"
 	is "$(grep -ac '^2026-11-18 19:00:00  forged' $log)" 0 'with no line but its own'
 done
 (LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true exec "./$name") >/dev/null 2>&1 &
@@ -241,7 +254,8 @@ for command in status ps doctor dumps rss top 'run -o run.heap --'; do
 	[[ $command != run* ]] && [ $command != ps ] && words+=($service)
 	[[ $command != run* ]] || words+=("./quick$name")
 	"$cairn" "${words[@]}" >said 2>&1
-	like "$(python3 check.py pipe cat said)" 'clean *' "$command of it"
+	check pipe cat said
+	like "$got" 'clean *' "$command of it"
 	is "$(grep -ac '^2026-11-18 19:00:00  forged' said)" 0 'has no forged line'
 done
 for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\)  .*/\1/p'); do
