@@ -43,6 +43,8 @@ static void test_mistakes(void)
 		{"lg_prof_samples:12,prof:true", "no option", "lg_prof_sample:12,prof:true", true},
 		{"background_threads:true,prof:true", "that Cairn knows of", "background_threads:true,prof:true", true},
 		{"prof", "malformed", NULL, false},
+		{"'prof:true,prof:true'", "quotation marks", NULL, false},
+		{"\"prof:true,prof:true\"", "quotation marks", NULL, false},
 		{"hpa_sec_nshards:2,prof:true", NULL, NULL, true},
 		{"", NULL, NULL, false},
 	};

@@ -204,6 +204,41 @@ static void test_geometry(void)
 	check_geometry("a change", false, "a;up 7\na;down -5\n", 12, 4);
 }
 
+/* The picture of FOLDED in OUT. */
+static void draw(const char *folded, struct cairn_buffer *out)
+{
+	struct drawn drawn;
+	struct cairn_error error;
+	struct cairn_flame_svg_options options = cairn_flame_svg_defaults();
+	lay_out(&drawn, folded, (struct cairn_tree_options){0}, 0);
+	out->length = 0;
+	ok(cairn_flame_svg_view(&drawn.view, &(struct cairn_tree_options){0}, &options, out, &error), "is drawn");
+	cairn_buffer_byte(out, 0);
+	clear(&drawn);
+}
+
+static size_t count(const char *text, const char *part)
+{
+	size_t found = 0;
+	for (; (text = strstr(text, part)); text++)
+		found++;
+	return found;
+}
+
+static void test_words(void)
+{
+	struct cairn_buffer out = cairn_buffer(1 << 20);
+	draw("java_[j] 1\nkernel_[k] 1\nother_[x] 1\n_[i] 1\n", &out);
+	like_text(out.data, "<title>java (1 samples, 25.00%)", "the mark of a kind of code is not shown");
+	like_text(out.data, "<title>kernel (1 samples, 25.00%)", "of none of them");
+	like_text(out.data, "<title>other_[x] (1 samples, 25.00%)", "what is no mark is");
+	like_text(out.data, "<title>_[i] (1 samples, 25.00%)", "nor is a name that is a mark and nothing else");
+	is_int(count(out.data, "fill=\"#f0f0f0\""), 0, "no frame has the colour of what did not change");
+	draw("a;up 7\na;down -5\n", &out);
+	is_int(count(out.data, "fill=\"#f0f0f0\" fg:x"), 1, "of a change the root has it, and no other frame");
+	cairn_buffer_free(&out);
+}
+
 int main(void)
 {
 	test_layout();
@@ -213,5 +248,6 @@ int main(void)
 	test_labels();
 	test_deep();
 	test_geometry();
+	test_words();
 	return tap_done();
 }

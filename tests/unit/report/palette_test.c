@@ -22,6 +22,8 @@ static void test_colors(void)
 	ok(grown >> 16 == 255 && (grown & 255) < 160, "what grew is red");
 	ok((shrunk & 255) == 255 && shrunk >> 16 < 160, "what shrank is blue");
 	ok(cairn_palette_change(0.1, name) != grown && cairn_palette_change(5, name) == grown, "little is pale, more than all is all");
+	is_int(cairn_palette_change(0, name), 0xf0f0f0, "what did not change is grey");
+	ok(color(CAIRN_PALETTE_HOT, "\xff""b") != color(CAIRN_PALETTE_HOT, "\xff""w"), "a byte that is no UTF-8 counts alone");
 }
 
 static void test_names(void)

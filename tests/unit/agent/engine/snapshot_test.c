@@ -16,6 +16,8 @@ static bool has_prof = true, has_opt = true, fails;
 static atomic_bool is_active;
 static atomic_int dumps, concurrent, worst;
 static size_t shift = 19;
+static ssize_t interval_shift = -1;
+static const char *prefix = "";
 
 static int give(void *old, size_t *old_size, const void *value, size_t size)
 {
@@ -61,6 +63,10 @@ static int mallctl(const char *name, void *old, size_t *old_size, void *value, s
 		return give(old, old_size, &active, sizeof active);
 	if (strcmp(name, "prof.reset") == 0)
 		return fails ? EFAULT : value ? (shift = *(size_t *)value, 0) : 0;
+	if (strcmp(name, "opt.lg_prof_interval") == 0)
+		return give(old, old_size, &interval_shift, sizeof interval_shift);
+	if (strcmp(name, "opt.prof_prefix") == 0)
+		return give(old, old_size, &prefix, sizeof prefix);
 	if (strcmp(name, "prof.dump") == 0)
 		return write_dump(*(char **)value);
 	return ENOENT;
@@ -101,6 +107,25 @@ static void test_states(void)
 	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_INACTIVE, "turned off by the service itself");
 	is_int(atomic_load(&profiler.active_since), 0, "is noticed");
 	atomic_store(&is_active, true);
+}
+
+static void test_interval(void)
+{
+	interval_shift = 27;
+	prefix = "je";
+	is_int(cairn_profiler_jemalloc_interval(&profiler), 1 << 27, "jemalloc writes dumps of its own");
+	has_opt = false;
+	is_int(cairn_profiler_jemalloc_interval(&profiler), 0, "but not while it does not profile");
+	has_opt = true;
+	prefix = "";
+	is_int(cairn_profiler_jemalloc_interval(&profiler), 0, "nor without a name for them");
+	prefix = "je";
+	interval_shift = 0;
+	is_int(cairn_profiler_jemalloc_interval(&profiler), 1, "with every byte, if somebody wants that");
+	interval_shift = 64;
+	is_int(cairn_profiler_jemalloc_interval(&profiler), 0, "an interval that cannot be");
+	interval_shift = -1;
+	is_int(cairn_profiler_jemalloc_interval(&profiler), 0, "and none");
 }
 
 static void test_snapshot(void)
@@ -186,6 +211,7 @@ static void test_sharing(void)
 int main(void)
 {
 	test_states();
+	test_interval();
 	test_snapshot();
 	test_quota();
 	test_sharing();
