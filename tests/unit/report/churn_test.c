@@ -39,6 +39,8 @@ static bool page_of(size_t letters, size_t freed, struct cairn_buffer *out)
 	return any;
 }
 
+#define CALLER "                                                               main\n"
+
 /* As text, of a profile of ten seconds and of one that does not say how long it took. */
 static void test_text(void)
 {
@@ -58,9 +60,9 @@ static void test_text(void)
 		cairn_buffer_byte(&out, 0);
 		is_text(out.data,
 			timed ? "  Freed again    Objects/s  Median life   <1 ms  Other thread  Call path\n"
-				"    4.0 KiB/s          2.5      16.4 us  100.0%         25.0%  take\n" "                                                               main\n"
+				"    4.0 KiB/s          2.5      16.4 us  100.0%         25.0%  take\n" CALLER
 			      : " Freed in all    Objects/s  Median life   <1 ms  Other thread  Call path\n"
-				"     40.0 KiB            -      16.4 us  100.0%         25.0%  take\n" "                                                               main\n",
+				"     40.0 KiB            -      16.4 us  100.0%         25.0%  take\n" CALLER,
 			timed ? "what is freed a second" : "what is freed, if it is not known in which time");
 	}
 	fixture.profile.freed = NULL;

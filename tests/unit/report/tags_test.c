@@ -63,7 +63,8 @@ static void test_rows(void)
 	number(2, "size", 5, "");
 	number(3, "size", 7, "");
 	is_text(table(true, 0),
-		"{\"tags\":[{\"key\":\"size\",\"total\":-6,\"values\":[{\"number\":7,\"unit\":\"\",\"value\":-9},{\"number\":2,\"unit\":\"\",\"value\":-3},"
+		"{\"tags\":[{\"key\":\"size\",\"total\":-6,\"values\":[{\"number\":7,\"unit\":\"\",\"value\":-9},"
+		"{\"number\":2,\"unit\":\"\",\"value\":-3},"
 		"{\"number\":5,\"unit\":\"\",\"value\":3},{\"number\":9,\"unit\":\"\",\"value\":3}]}]}",
 		"the largest change first, and those of one size by number");
 	fixture_free(&fixture);
