@@ -7,7 +7,8 @@
 # A folder, of a process that has ended.
 start_leaky || broken 'the demo service starts'
 mkdir dumps
-sleep 3 # some of it is older than a second then
+has_older() { "$cairn" top --json --older 1s "$pid" 2>&1 | grep -q '"flat"'; }
+wait_for 20 has_older || broken 'some of its memory is older than a second'
 for i in 1 2 3; do "$cairn" dump -o dumps/$i.heap "$pid" >/dev/null; done
 kill -KILL "$pid"
 serve dumps || broken 'cairn serve starts'

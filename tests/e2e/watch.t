@@ -16,6 +16,10 @@ watch() {
 	watcher=$!
 	children+=($watcher)
 }
+# looks: waits until the watcher has slept eight times more, each time until it looks at memory again or has something to take down
+slept() { awk '/^voluntary/ { print $2 }' "/proc/$watcher/status"; }
+has_slept() { [ "$(slept)" -ge "$1" ]; }
+looks() { wait_for 20 has_slept $(($(slept) + 8)); }
 lines() { wc -l <"$scratch/$1.out"; }
 has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
 # ends CODE NAME: the watcher ends, with that code
@@ -33,17 +37,23 @@ leak() {
 	children+=($leaky)
 }
 
+# One without an agent, which below is old enough not to be waited for. The last of its settings count.
+MALLOC_CONF=prof:true,prof_prefix:$scratch/first,lg_prof_sample:14,lg_prof_interval:28,prof_prefix:$scratch/own ./leaky 300 >/dev/null &
+bare=$! bare_since=$SECONDS
+children+=($bare)
+older_than() { [ $((SECONDS - bare_since)) -gt "$1" ]; }
+
 # dump.sh's own use
 start_redis db || broken 'redis does not start with the agent'
 watch script --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$pid_db"
 wait_for 10 has_lines script 1
 is "$(ls script | grep -cE '^greptime-[0-9]{14}\.gprof$')" 1 "a dump at the start, under the script's name"
-grow "$port_db" a 6 && sleep 1.5
+grow "$port_db" a 6 && looks
 is "$(lines script)" 1 "6 MB more is none"
 grow "$port_db" b 25
 wait_for 10 has_lines script 2
 like "$(tail -n 1 script.out)" "20*redis-server $pid_db * MiB  grow: [2-9]?.? MiB more in * greptime-*.gprof" "25 MB more is one, and says so"
-redis-cli -p "$port_db" flushall >/dev/null && sleep 1.5
+redis-cli -p "$port_db" flushall >/dev/null && looks
 is "$(lines script)" 2 "memory that falls is none"
 sizes=$(for file in $(ls -v script/*.gprof); do "$cairn" top --json "$file" | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])'; done)
 holds "the second shows what came" python3 -c 'import sys; a, b = map(float, sys.argv[1:]); assert b - a > 15e6, (a, b)' $sizes
@@ -57,10 +67,8 @@ is "$(ls -A script | grep -vE '^(greptime-.*\.gprof|\.cairn-index)$')" "" "and n
 "$cairn" watch 4194999 >out 2>err
 is $? 1 "a PID that never was"
 is "$(cat err)" "cairn: no process 4194999" "is told"
-MALLOC_CONF=prof:true,prof_prefix:$scratch/first,lg_prof_sample:14,lg_prof_interval:22,prof_prefix:$scratch/own ./leaky 300 >/dev/null & # the last counts
-bare=$!
-children+=($bare)
-wait_for 10 sh -c "ls '$scratch'/own.*.heap" && sleep 5
+wait_for 10 older_than 5
+wait_for 10 sh -c "ls '$scratch'/own.*.heap"
 "$cairn" watch $bare >out 2>err
 is $? 1 "a process without an agent"
 like "$(cat err)" "cairn: process $bare has no agent; 'cairn attach $bare' gives it one now, or start it with '*cairn run -- *' (jemalloc itself has written * dump*own.$bare.*.heap)" \
@@ -110,8 +118,8 @@ is "$? $(cat err)" "0 0 threads at the end" "no thread is left behind at the end
 watch rules --high 30M --distance 0 --json "$pid_db"
 wait_for 10 has_lines rules 1
 grow "$port_db" c 40 && wait_for 10 has_lines rules 2
-redis-cli -p "$port_db" flushall >/dev/null && sleep 1
-grow "$port_db" c 40 && sleep 1.2
+redis-cli -p "$port_db" flushall >/dev/null && looks
+grow "$port_db" c 40 && looks
 is "$(lines rules)" 2 "a new high is one dump, the same again is none"
 kill $watcher
 ends 0 "SIGTERM ends it with 0"
@@ -271,7 +279,7 @@ if mount -t tmpfs -o size=1m tmpfs full 2>/dev/null; then
 	(exec "$cairn" watch --time 200ms --distance 0 -o full "$pid_db") >full.out 2>full.err &
 	watcher=$!
 	children+=($watcher)
-	wait_for 10 grep -q "no space left" full.err && sleep 2.5
+	wait_for 10 grep -q "no space left" full.err && looks
 	is "$(grep -c . full.err)" 1 "a full disk is told once: $(head -n 1 full.err | cut -c 1-60)"
 	is "$(lines full) $(ls -A full | grep -cv '^other$')" "0 0" "and nothing is left on it"
 	rm full/other
