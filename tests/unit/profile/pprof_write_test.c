@@ -154,6 +154,15 @@ static void test_labels(void)
 	ok(label[1].is_number && label[1].number == -7 && !label[1].unit, "no unit is made up where none is needed");
 }
 
+static void test_period(void)
+{
+	read_before("main 1\n");
+	before.period_type.type = cairn_profile_text(&before, "space");
+	before.period_type.unit = 0;
+	ok(rewrite((struct cairn_pprof_options){0}), "a period whose unit nobody knows");
+	is_text(cairn_profile_string(&after, after.period_type.type), "space", "keeps its type");
+}
+
 static void test_empty(void)
 {
 	read_before("heap profile: 0: 0 [0: 0] @ heap_v2/4096\n");
@@ -173,6 +182,7 @@ int main(void)
 	test_rounding();
 	test_budget();
 	test_labels();
+	test_period();
 	test_empty();
 	cairn_profile_free(&before);
 	cairn_profile_free(&after);

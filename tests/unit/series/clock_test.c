@@ -49,6 +49,17 @@ static void test_bursts(void)
 		run[i] = 0;
 }
 
+static void test_one(void)
+{
+	for (size_t i = 0; i < 3; i++)
+		hours[i] = 5;
+	struct cairn_trend_clock clock = make(3);
+	is_int(clock.count, 1, "dumps of one time are one moment");
+	is_near(cairn_trend_clock_dumps(&clock), 3, 0, "which stands for all of them");
+	clock = make(0);
+	is_near(cairn_trend_clock_dumps(&clock), 1, 0, "without dumps there is nothing to divide");
+}
+
 static void test_many(void)
 {
 	for (size_t i = 0; i < most; i++)
@@ -72,6 +83,7 @@ int main(void)
 {
 	test_few();
 	test_bursts();
+	test_one();
 	test_many();
 	return tap_done();
 }
