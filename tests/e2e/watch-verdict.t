@@ -4,7 +4,7 @@
 need python3
 . tests/e2e/agent.sh
 cd "$scratch"
-${CC:-cc} -O1 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>log || broken 'no jemalloc to link with'
+${CC:-cc} -O1 -g -DLEAKY_REST_US=3000 -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>log || broken 'no jemalloc to link with'
 LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:14 ./leaky 900 >/dev/null 2>&1 &
 leaky=$!
 children+=($leaky)
