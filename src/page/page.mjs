@@ -9,9 +9,10 @@ import {metricOf, readSplit, spread, weightsOf} from "./data.mjs";
 import {element, make, say} from "./dom.mjs";
 import {copyText, download, foldedText, pictureSvg} from "./export.mjs";
 import {showTotal} from "./head.mjs";
+import {joinNames} from "./link.mjs";
 import {Picture} from "./picture.mjs";
 import {gzip, pprofBytes} from "./pprof.mjs";
-import {joinNames, readState, writeState} from "./state.mjs";
+import {expandNames, expandZoom, readState, writeState} from "./state.mjs";
 import {fillParts, FunctionTable} from "./table.mjs";
 import {Theme} from "./theme.mjs";
 import {makeFigures, moreFigures, placeOf, Tip} from "./tip.mjs";
@@ -192,7 +193,7 @@ export class Page {
 
 	/** @param {State} state */
 	async show(state) {
-		this.state = state;
+		this.state = state = expandNames(state, this.data.functions);
 		const wanted = writeState(state);
 		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some(isSplit);
 		if (needsSplit && !this.split && !this.film)
@@ -203,11 +204,12 @@ export class Page {
 			this.tip.hide();
 		this.showData();
 		this.showTree();
+		this.state = expandZoom(this.state, this.tree, this.data.functions);
 		this.showPicture();
 		this.showSearch();
 		this.showControls();
 		this.showTable();
-		this.shown(state);
+		this.shown(this.state);
 	}
 
 	/** Shows the data of the selected value and range. */

@@ -1,17 +1,20 @@
 // @ts-check
 /* state.mjs - what the reader has selected, and the address that keeps it.
  *
- * Functions and threads are named, never numbered, so that an address works with another profile of the same program.
+ * Functions and threads are named, never numbered, so that an address works with another profile of the same program. Long names have a short
+ * form (link.mjs), for which `expandNames` and `expandZoom` put the names.
  * SPDX-License-Identifier: Apache-2.0 */
-/** @import {Facts} from "./data.mjs" */
+import {findName, findPath, isShort, shortName, shortPath, splitNames} from "./link.mjs";
+import {exactly} from "./tree.mjs";
+/** @import {Facts, Func} from "./data.mjs" */
 /** @import {Span} from "./film.mjs" */
-/** @import {Filter} from "./tree.mjs" */
+/** @import {Filter, Tree} from "./tree.mjs" */
 
 /**
  * @typedef {object} State
  * @property {"calls" | "leaves" | "around"} view
  * @property {string} selected the name of a function, empty for none
- * @property {string[]} zoom names from the outermost box to the one that is zoomed
+ * @property {string[]} zoom names from the outermost box to the one that is zoomed, or the short form of that path alone
  * @property {string} search
  * @property {Filter[]} filters
  * @property {string} value a type of value, empty for the first
@@ -47,17 +50,6 @@ function readRange(text, facts) {
 function readMoment(text) {
 	const time = Date.parse(text ?? "");
 	return Number.isNaN(time) ? "" : new Date(time).toISOString();
-}
-
-/** Joins names with semicolons, which names may contain as well. @param {string[]} names */
-export function joinNames(names) {
-	return names.map((name) => name.replace(/[\\;]/g, "\\$&")).join(";");
-}
-
-/** @param {string} text */
-function splitNames(text) {
-	const names = text.match(/(?:\\.|[^;\\])+/gs) ?? [];
-	return names.map((name) => name.replace(/\\(.)/gs, "$1"));
 }
 
 /** A tab that the page has, or that a live page may get later. @param {string} name */
@@ -99,10 +91,10 @@ export function writeState(state) {
 	/** @param {string} name @param {string} value @param {string} [usual] */
 	const put = (name, value, usual = "") => value !== usual && query.set(name, value);
 	put("view", state.view, "calls");
-	put("fn", state.selected);
-	put("zoom", joinNames(state.zoom));
+	put("fn", shortName(state.selected));
+	put("zoom", shortPath(state.zoom));
 	put("q", state.search);
-	state.filters.forEach((filter) => query.append("f", filter.kind + ":" + filter.text));
+	state.filters.forEach((filter) => query.append("f", filter.kind + ":" + shortFilter(filter.text)));
 	put("value", state.value);
 	put("widths", state.widths, "change");
 	put("color", state.color);
@@ -114,4 +106,32 @@ export function writeState(state) {
 	put("at", state.at);
 	put("base", state.base);
 	return "#" + query.toString();
+}
+
+/** A filter's text as the address has it. @param {string} text */
+function shortFilter(text) {
+	const name = text.replace(/^\^(.*)\$$/s, "$1").replace(/\\(.)/gs, "$1");
+	return exactly(name) === text && shortName(name) !== name ? shortName(name) : text;
+}
+
+/**
+ * STATE with names for the short forms of those that the profile has. The others stay as they are: they match nothing.
+ * @param {State} state @param {Func[]} functions @returns {State}
+ */
+export function expandNames(state, functions) {
+	/** @param {string} text */
+	const name = (text) => isShort(text) ? findName(functions, text) : undefined;
+	return {...state, selected: name(state.selected) ?? state.selected, filters: state.filters.map((filter) => {
+		const found = name(filter.text);
+		return found ? {...filter, text: exactly(found)} : filter;
+	})};
+}
+
+/** STATE with the path that the short form of one stands for, if TREE has any of it. @param {State} state @param {Tree} tree @param {Func[]} functions @returns {State} */
+export function expandZoom(state, tree, functions) {
+	const [text] = state.zoom;
+	if (state.zoom.length !== 1 || !isShort(text))
+		return state;
+	const path = findPath(tree, functions, text, state.view === "leaves").map((func) => functions[func].name);
+	return path.length ? {...state, zoom: path} : state;
 }
