@@ -471,9 +471,9 @@ class Live {
 		const since = process.state === "sampling" && process.sampling_since ? process.sampling_since : process.since;
 		const parts = [process.pid ? `PID ${process.pid}` : "", process.host, words[process.state] + (process.state === "dumps" ? ""
 			: process.state === "ended" ? ` ${process.why}` : ` since ${clockTime(since, false)}`),
-			process.last ? `data ${ago < 120 ? ago + " s" : humanTime(ago)} old` : "",
-			[process.engine, process.period > 1 ? humanBytes(process.period, true) : ""].filter(Boolean).join(", "),
-			process.cost ? `snapshot ${Math.round(process.cost * 1000)} ms` : "",
+			process.last ? `updated ${ago < 120 ? ago + " s" : humanTime(ago)} ago` : "",
+			[process.engine === "cairn" ? "Cairn's engine" : process.engine, process.period > 1 ? `a sample every ${humanBytes(process.period, true)}` : ""]
+				.filter(Boolean).join(", "),
 			["early", "nothing"].includes(process.kind) && process.next_in > 0 ? `next in ${Math.ceil(process.next_in)} s` : ""];
 		const line = element("state");
 		line.textContent = parts.filter(Boolean).join(" · ");

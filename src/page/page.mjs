@@ -268,9 +268,20 @@ export class Page {
 		this.box = box;
 		const nothing = element("nothing");
 		nothing.hidden = this.root.size > 0;
-		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
-			: this.metric.change ? "Nothing changed in between." : "There is no memory in this profile.";
+		nothing.textContent = this.table.empty = this.whyEmpty();
 		this.detail(this.resting());
+	}
+
+	/** Why there is nothing to show. */
+	whyEmpty() {
+		const {metric, state} = this;
+		if (state.filters.length)
+			return "The filters leave nothing. Remove one of them to see more.";
+		if (metric.change)
+			return "Nothing changed in between.";
+		if (!metric.type.startsWith("inuse"))
+			return "There is no memory in this profile.";
+		return "No sampled memory is live." + (element("tab-bill").hidden ? "" : " The tab RSS says what is resident.");
 	}
 
 	/** The box at the end of a path of functions, or the last one that exists on it. @param {number[]} path */

@@ -58,6 +58,8 @@ export class FunctionTable {
 		this.key = "self";
 		/** @type {Uint8Array | null} */
 		this.found = null;
+		/** What is said of a table without rows. */
+		this.empty = "";
 		more.addEventListener("click", () => {
 			this.limit *= 4;
 			this.fill();
@@ -145,7 +147,7 @@ export class FunctionTable {
 		for (const func of rows.slice(0, this.limit))
 			body.append(this.makeRow(func, columns, self, most));
 		if (rows.length === 0) {
-			const cell = make("td", "empty", this.found ? "No function matches the search." : "Nothing is left. Remove a filter to see more.");
+			const cell = make("td", "empty", this.found ? "No function matches the search." : this.empty);
 			cell.setAttribute("colspan", String(columns.length + 1));
 			const row = make("tr");
 			row.append(cell);

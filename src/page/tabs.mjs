@@ -52,11 +52,11 @@ export function showBill(panel, bill, limitOf) {
 	const {not_resident: beside} = bill, limit = bill.limit
 		? limitOf === "machine" ? ` of ${humanBytes(bill.limit)} in the machine` : `, of a ${humanBytes(bill.limit)} limit` : "";
 	const notes = /** @type {string[]} */ (bill.notes);
-	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "handed out but never touched"],
+	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "reserved by the allocator but never written"],
 		[beside.swap, "swapped out"]].filter(([bytes]) => bytes > 0).map(([bytes, text]) => `${humanBytes(Number(bytes))} ${text}`);
 	panel.replaceChildren(...(bill.sentence ? [make("p", "panel-sentence", bill.sentence)] : []),
 		make("p", "caption", `${humanBytes(bill.total)} resident${limit}`),
-		plainTable(["Size", "Share", "", "What it is"], lines.map((line) => {
+		plainTable(["Size", "Share", "Part", "What it is"], lines.map((line) => {
 			const track = make("span", "track"), bar = make("span", line.allocator ? "bar allocator" : "bar");
 			bar.style.width = (100 * line.share).toFixed(1) + "%";
 			track.append(bar);

@@ -121,12 +121,12 @@ const faint = (page) => page.evaluate(() => {
 {
 	/* A process that leaks. */
 	const page = await open(liveUrl);
-	ok(await until(page, () => /remember_session grows/.test(document.getElementById("verdict").textContent), null, 90000), "the verdict names the leak", await text(page, "#verdict"));
+	ok(await until(page, () => /remember_session keeps growing/.test(document.getElementById("verdict").textContent), null, 90000), "the verdict names the leak", await text(page, "#verdict"));
 	const boxes = await page.evaluate(() => ["state", "verdict", "tile-resident", "tile-total", "tile-growth", "tile-bill", "chart", "picture", "functions"]
 		.map((id) => [id, document.getElementById(id).getBoundingClientRect()]).map(([id, box]) => [id, box.top, box.bottom, box.width]));
 	ok(boxes.every(([id, top, bottom, width]) => top >= 0 && width > 0 && (["picture", "functions"].includes(id) ? top + 100 < 768 : bottom < 768)),
 		"header, verdict, tiles, timeline, and the top of picture and table are in sight at 1366 by 768", boxes);
-	ok(/leaky/.test(await text(page, "#title")) && /PID \d+ .* sampling since .* data \d+ s old .* cairn, 32 KiB .* snapshot \d+ ms/.test(await text(page, "#state")), "the header says what it is", await text(page, "#state"));
+	ok(/leaky/.test(await text(page, "#title")) && /PID \d+ .* sampling since .* updated \d+ s ago .* Cairn's engine, a sample every 32 KiB/.test(await text(page, "#state")), "the header says what it is", await text(page, "#state"));
 	const tiles = await text(page, "#tiles");
 	ok(/[\d.]+ MiB/.test(tiles) && /% of .*GiB/.test(tiles) && /\+[\d.]+ MiB/.test(tiles), "the tiles have numbers", tiles);
 	const pixels = await page.evaluate(() => {
@@ -334,7 +334,7 @@ const faint = (page) => page.evaluate(() => {
 		Date.now = () => window.realNow.call(Date) + 7200000;
 	});
 	await sleep(4000);
-	ok((await follows(last)) && await until(page, () => /data \d+ s old/.test(document.getElementById("state").textContent), null, 15000),
+	ok((await follows(last)) && await until(page, () => /updated \d+ s ago/.test(document.getElementById("state").textContent), null, 15000),
 		"after a sleep of two hours it goes on, and its ages are right", await text(page, "#state"));
 	ok((await page.evaluate(() => cairn.history.points.length)) > points, "and nothing of what it had is lost");
 	await page.evaluate(() => { Date.now = window.realNow; });
