@@ -75,6 +75,7 @@ export class Page {
 			visit: (box) => this.detail(box),
 			menu: (box, x, y) => this.openMenu(box, x, y),
 			name: (box) => this.name(box),
+			viewed: () => this.showReset(),
 		});
 		this.table = new FunctionTable(element("functions"), element("more"), data.functions, {
 			select: (func) => this.lookAt(func),
@@ -164,6 +165,7 @@ export class Page {
 		this.choose(func, around ? {zoom: []} : {});
 		if (!around && !this.picture.widest(func) && this.state.zoom.length)
 			this.go({zoom: []}, true);
+		this.picture.showWhole();
 		const rect = this.picture.widest(func), calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 		if (rect)
 			this.picture.reveal(rect);
@@ -342,6 +344,7 @@ export class Page {
 	stepMatch(step) {
 		if (!this.found || !this.foundNodes)
 			return;
+		this.picture.showWhole(); /* a match may be beside what is in view */
 		const {view, zoom} = this.state, place = view === "calls" ? "" : this.selected + joinNames(zoom), key = this.searchKey + view + place;
 		if (key !== this.matches.key)
 			this.matches = {key, at: -1, items: view === "calls" ? this.tree.matches(this.found)
@@ -413,7 +416,7 @@ export class Page {
 		around.title = selected ? "All callers and callees of " + this.data.functions[selected].name : "Select a function first";
 		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="change"]')).hidden = !metric.change;
 		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="path"]')).hidden = !this.palette.paths.known.length;
-		element("reset").hidden = this.box === this.root;
+		this.showReset();
 		document.querySelectorAll('[role="tabpanel"]').forEach((panel) => {
 			/** @type {HTMLElement} */ (panel).hidden = panel.id !== "panel-" + state.tab;
 		});
@@ -421,6 +424,10 @@ export class Page {
 		pills.hidden = state.filters.length === 0;
 		pills.replaceChildren(...state.filters.map((filter) => this.makePill(filter)));
 		this.showLegend();
+	}
+
+	showReset() {
+		element("reset").hidden = this.box === this.root && this.picture.view.isWhole;
 	}
 
 	/** Shows the colours of call paths that the chart has only now. */
@@ -674,7 +681,10 @@ export class Page {
 			filters: [...this.state.filters, {kind: /** @type {Filter["kind"]} */ (button.dataset.kind), text: this.state.search}]}));
 		each("#search-next", () => this.stepMatch(1));
 		each("#search-previous", () => this.stepMatch(-1));
-		each("#reset", () => this.go({zoom: []}));
+		each("#reset", () => {
+			this.picture.showWhole();
+			this.go({zoom: []});
+		});
 		each("#help-button", () => /** @type {HTMLDialogElement} */ (element("help")).showModal());
 		each("#download-button", () => this.openDownloads(element("downloads").hidden));
 		each("#downloads [data-format]", (button) => {
@@ -727,6 +737,8 @@ export class Page {
 				element("download-button").focus();
 			} else if (this.state.search)
 				this.go({search: ""});
+			else if (!this.picture.view.isWhole)
+				this.picture.showWhole();
 			else if (this.state.zoom.length)
 				this.go({zoom: this.state.zoom.slice(0, -1)});
 			else

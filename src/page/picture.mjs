@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 import {isGone} from "./color.mjs";
 import {make} from "./dom.mjs";
+import {takeWheel, Viewport} from "./viewport.mjs";
 /** @import {Palette} from "./color.mjs" */
 /** @import {Box} from "./tree.mjs" */
 
@@ -20,6 +21,7 @@ import {make} from "./dom.mjs";
  * @property {(box: Box) => void} visit the box that the keyboard has reached
  * @property {(box: Box, x: number, y: number) => void} menu
  * @property {(box: Box) => string} name
+ * @property {() => void} viewed another part of the width is in view
  */
 
 export class Picture {
@@ -41,6 +43,10 @@ export class Picture {
 		this.stemOpen = false;
 		this.rowHeight = matchMedia("(pointer: coarse)").matches ? 24 : 18; /* a finger needs more room */
 		this.width = 0;
+		/** The part of the width of the zoomed box that is in view. */
+		this.view = new Viewport(1e-7);
+		/** Where the pointer pressed, and whether it has moved on from there since. */
+		this.pressed = {x: 0, y: 0, moved: false};
 		this.zoomRow = 0;
 		/** @type {Rect[][]} */
 		this.rows = [];
@@ -84,13 +90,30 @@ export class Picture {
 		const {canvas} = this;
 		/** @param {MouseEvent} event */
 		const at = (event) => this.find(event.offsetX, event.offsetY);
-		canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(at(event)?.box ?? null, event.clientX,
-			event.clientY));
+		canvas.addEventListener("pointerdown", (event) => {
+			this.pressed = {x: event.clientX, y: event.clientY, moved: false};
+		});
+		canvas.addEventListener("pointermove", (event) => {
+			if (event.pointerType === "touch") /* which scrolls */
+				return;
+			if (event.buttons & 1)
+				this.drag(event);
+			else
+				this.point(at(event)?.box ?? null, event.clientX, event.clientY);
+		});
 		canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
 		canvas.addEventListener("click", (event) => {
-			const rect = at(event);
+			const rect = this.pressed.moved ? null : at(event);
+			this.pressed.moved = false;
 			if (rect)
 				this.enter(rect);
+		});
+		takeWheel(canvas, (event) => {
+			/* Upwards leads back to the first row before it zooms; with Ctrl it always zooms. */
+			const above = this.sheet.getBoundingClientRect().top < Math.max(0, this.scroller.getBoundingClientRect().top) - 1;
+			if (above && this.view.isWhole && event.deltaY < 0 && !event.ctrlKey)
+				return false;
+			return this.view.wheel(event, this.place(event.offsetX), this.width) && this.viewed();
 		});
 		canvas.addEventListener("contextmenu", (event) => {
 			const rect = at(event);
@@ -107,6 +130,38 @@ export class Picture {
 			this.paint();
 		}, {passive: true});
 		new ResizeObserver(() => this.resize()).observe(this.scroller);
+	}
+
+	/** The place at X in the width of the zoomed box, from 0 to 1. @param {number} x */
+	place(x) {
+		return this.view.from + (x / this.width) * this.view.length;
+	}
+
+	/** Moves what is in view with the pointer. @param {PointerEvent} event */
+	drag(event) {
+		const {pressed} = this, x = event.clientX - pressed.x, y = event.clientY - pressed.y;
+		if (!pressed.moved && Math.hypot(x, y) < 5)
+			return;
+		this.canvas.setPointerCapture(event.pointerId);
+		this.pressed = {x: event.clientX, y: event.clientY, moved: true};
+		this.scroller.scrollTop -= y;
+		if (this.view.move((-x / this.width) * this.view.length))
+			this.viewed();
+	}
+
+	/** Another part is in view. */
+	viewed() {
+		this.point(null, 0, 0);
+		this.cursor = null;
+		this.layout();
+		this.paint();
+		this.events.viewed();
+		return true;
+	}
+
+	/** Shows the whole width again. */
+	showWhole() {
+		return this.view.reset() && this.viewed();
 	}
 
 	/** Zooms, or opens the common stem; the box that everything is in closes it again. @param {Rect} rect */
@@ -157,6 +212,8 @@ export class Picture {
 		this.up = up;
 		this.pointed = null;
 		this.cursor = null;
+		if (!this.keepPlace)
+			this.view.reset();
 		this.layout();
 		if (this.keepPlace) {
 			this.paint();
@@ -210,25 +267,23 @@ export class Picture {
 	 * @param {Set<Box>} folded the first of these stands for all
 	 */
 	spread(start, rects, row, step, leftOut, folded) {
-		const least = 0.7, scale = this.width / (start.size || 1);
+		const least = 0.7, {view} = this, whole = this.width / view.length, scale = whole / (start.size || 1);
 		/** @type {Rect[]} */
-		const open = [{box: start, x: 0, width: this.width, row, dim: false}];
+		const open = [{box: start, x: -view.from * whole, width: whole, row, dim: false}];
 		for (let rect = open.pop(); rect; rect = open.pop()) {
 			const hidden = folded.has(rect.box) && folded.has(/** @type {Box} */ (rect.box.above));
 			if (folded.has(rect.box) && !hidden)
 				rect.stem = folded.size;
+			const left = Math.max(0, rect.x), right = Math.min(this.width, rect.x + rect.width);
 			if (rect.box !== leftOut && !hidden)
-				rects.push(rect);
+				rects.push({...rect, x: left, width: right - left});
 			let x = rect.x;
 			for (const box of rect.box.children()) {
 				const width = box.size * scale;
 				if (width < least && !start.tree.order)
 					break;
-				if (width < least) {
-					x += width;
-					continue;
-				}
-				open.push({box, x, width, row: rect.row + (folded.has(box) && folded.has(rect.box) ? 0 : step), dim: false});
+				if (width >= least && x < this.width && x + width > 0)
+					open.push({box, x, width, row: rect.row + (folded.has(box) && folded.has(rect.box) ? 0 : step), dim: false});
 				x += width;
 			}
 		}
@@ -388,7 +443,9 @@ export class Picture {
 			return;
 		const here = this.cursor ?? this.rows[this.zoomRow]?.[0];
 		const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
-		if (event.key === "Enter" && here) {
+		if (this.view.key(event.key)) {
+			this.viewed();
+		} else if (event.key === "Enter" && here) {
 			this.enter(here);
 		} else if ((event.key === "ContextMenu" || event.key === "m") && here && here.box.func) {
 			const place = this.canvas.getBoundingClientRect();

@@ -74,6 +74,25 @@ const color = async (page, name) => {
 	await page.locator("#reset").click();
 	ok((await place(page, "cache")) !== null, "so does the button");
 
+	const wide = async (name) => (await place(page, name))?.width ?? 0, session = await place(page, "session");
+	await page.mouse.move(session.x, session.y);
+	await page.mouse.wheel(0, -250);
+	ok(await page.waitForFunction(() => cairn.page.picture.view.length < 0.6).then(() => true, () => false) && (await wide("session")) > 1.5 * session.width
+		&& (await page.locator("#reset").isVisible()), "the wheel zooms at the pointer", [session.width, await wide("session")]);
+	const turned = await page.evaluate(() => cairn.page.picture.view.from), address = await hash(page);
+	await page.mouse.down();
+	await page.mouse.move(session.x + 60, session.y, {steps: 3});
+	await page.mouse.up();
+	ok((await page.evaluate(() => cairn.page.picture.view.from)) < turned && (await hash(page)) === address, "dragging moves what is in view, and is no click", await hash(page));
+	await page.keyboard.press("Escape");
+	ok(await page.evaluate(() => cairn.page.picture.view.isWhole) && Math.abs((await wide("session")) - session.width) < 1, "Escape shows everything again");
+	await page.locator("#picture").focus();
+	await page.keyboard.press("w");
+	await page.keyboard.press("d");
+	ok(await page.evaluate(() => cairn.page.picture.view.length < 0.8 && cairn.page.picture.view.from > 0.2), "W and D zoom and move");
+	await page.locator("#reset").click();
+	ok(await page.evaluate(() => cairn.page.picture.view.isWhole), "and the button resets that");
+
 	await page.keyboard.press("/");
 	await page.keyboard.type("buffer");
 	ok((await text(page, "#matched")).startsWith("10.0 %"), "a search says how much matched", await text(page, "#matched"));
