@@ -32,6 +32,8 @@ export class ChartCanvas {
 		/** The dumps that are shown; the same if it is one, 0 for none. */
 		this.from = 0;
 		this.to = 0;
+		/** The ends of another range that is shown beside; empty for none. @type {number[]} */
+		this.other = [];
 		/** Where the pointer was pressed; -1 while it is not. */
 		this.anchor = -1;
 		this.moved = -1;
@@ -348,6 +350,14 @@ export class ChartCanvas {
 			pen.fillRect(space.left, space.top, from - space.left, floor - space.top);
 			pen.fillRect(to, space.top, width - space.right - to, floor - space.top);
 			pen.globalAlpha = 1;
+		}
+		if (this.other.length) {
+			const [first, last] = this.other.map((time) => Math.max(space.left, Math.min(width - space.right, this.x(time))));
+			pen.fillStyle = accent;
+			pen.fillRect(first, space.top - 6, Math.max(2, last - first), 4);
+			pen.textAlign = "left";
+			pen.textBaseline = "bottom";
+			pen.fillText("A", first, space.top - 5);
 		}
 		pen.strokeStyle = accent;
 		pen.lineWidth = 2;

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 import {Chart} from "./chart.mjs";
 import {PathColors} from "./color.mjs";
+import {Comparison, rangeTitle} from "./compare.mjs";
 import {Course} from "./course.mjs";
 import {readTree} from "./data.mjs";
 import {element, make, say} from "./dom.mjs";
@@ -51,6 +52,11 @@ class Live {
 		/** What the picture shows: the ids of its dumps. */
 		this.shownAt = 0;
 		this.shownBase = 0;
+		/** The other range that is shown beside it. @type {Comparison | null} */
+		this.comparison = null;
+		this.otherRange = [0, 0];
+		/** What was asked for to show that. */
+		this.askedOther = "";
 		/** What was asked for to show that; empty when it has to be asked for again. */
 		this.asked = "";
 		/** The key of the process that the history is of. */
@@ -280,8 +286,10 @@ class Live {
 		this.history.limitOf = process.limit_of;
 		if (this.polls && process.live)
 			this.history.addResident(list.now, process.resident, process.limit);
-		if (process.dumps > 0 && !this.cpu)
+		if (process.dumps > 0 && !this.cpu) {
 			await this.loadTree(process);
+			await this.loadOther();
+		}
 		/* A panel that cannot be filled does not mean that the connection is lost. It is asked for again with the next load. */
 		await Promise.allSettled([this.loadBill(process), this.loadTab(process), this.loadDoctor(process)]);
 	}
@@ -328,6 +336,33 @@ class Live {
 		this.drawChart();
 	}
 
+	/** The other range, if there is one to compare with. */
+	async loadOther() {
+		const ids = this.state.other.map((time) => this.history.nearest(Date.parse(time))?.id ?? 0), url = ids.length && this.shownBase && ids[0] !== ids[1]
+			? this.url("tree", {at: ids[1], base: ids[0]}) : "";
+		if (url === this.askedOther || !this.page)
+			return;
+		this.askedOther = url;
+		const bytes = url ? new Uint8Array(await (await this.server.ask(url)).arrayBuffer()) : null;
+		if (url !== this.askedOther)
+			return;
+		this.otherRange = ids;
+		this.comparison = bytes ? new Comparison(this.page, splitBlocks(bytes), this.paths) : null;
+		document.documentElement.toggleAttribute("data-pair", bytes !== null);
+		element("other").hidden = element("this-title").hidden = !bytes;
+		this.showOther();
+		this.drawChart();
+	}
+
+	/** Draws the other range as the page is drawn, and says what both are. */
+	showOther() {
+		if (!this.comparison || !this.page || !this.shownBase)
+			return;
+		const tree = this.comparison.draw(), [from, to] = this.otherRange;
+		element("other-title").textContent = rangeTitle("A", tree, from, to);
+		element("this-title").textContent = rangeTitle("B", this.page.tree, this.shownBase, this.shownAt);
+	}
+
 	/** @param {Uint8Array} bytes */
 	async showBytes(bytes) {
 		const blocks = splitBlocks(bytes), split = () => Promise.resolve(blocks.split);
@@ -349,6 +384,9 @@ class Live {
 	stateShown(state) {
 		if (this.process?.process !== this.key || this.url("tree", this.wanted()) !== this.asked)
 			this.refresh();
+		else
+			this.loadOther().catch(() => { this.askedOther = ""; });
+		this.showOther();
 		if (this.process)
 			this.loadTab(this.process).catch(() => {});
 		this.showMoment();
@@ -504,13 +542,14 @@ class Live {
 	}
 
 	showMoment() {
-		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {base} = this.state;
+		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {state} = this, {base} = state;
 		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
 			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
 		const first = this.history.points[0]?.id ?? 0, gone = [base, this.state.at].map((time) => Date.parse(time))
 			.filter((time) => time < first).map((time) => clockTime(time)).join(" and ");
 		const old = gone && this.shownAt ? `; ${gone} is before the oldest dump that is kept` : "";
-		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
+		const same = state.other.length && !this.cpu && state.other[0] === state.base && Math.abs(Date.parse(state.other[1]) - this.shownAt) < 1;
+		const text = same ? "This range is A. Drag over the chart to choose B" : this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
 			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed`
 			: this.following ? process?.live ? what + ", following" : what
 			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
@@ -521,6 +560,8 @@ class Live {
 		element("pause").textContent = this.following ? "Pause" : "Resume";
 		element("pause").title = this.following ? "Hold this page still; the service goes on (Space)" : "Follow again (Space)";
 		element("clear-base").hidden = !base || this.cpu;
+		element("compare").hidden = !this.shownBase || this.cpu;
+		element("compare").textContent = state.other.length ? "End comparison" : "Compare with another range";
 		element("set-base").setAttribute("aria-pressed", String(Boolean(base)));
 		element("tab-functions").textContent = this.shownBase ? "Change" : "Now";
 	}
@@ -578,6 +619,7 @@ class Live {
 	drawChart() {
 		const last = this.history.points.at(-1)?.id ?? 0, at = this.shownAt || last, moves = this.shownBase > 0 || !this.following;
 		const known = this.paths.known.length;
+		this.chart.other = this.comparison ? this.otherRange : [];
 		this.chart.show(this.history, moves ? this.shownBase || at : 0, moves ? at : 0);
 		if (this.paths.known.length !== known)
 			this.page?.recolor();
@@ -596,7 +638,7 @@ class Live {
 				const item = make("li"), button = make("button", "process");
 				button.dataset.process = process.process;
 				button.append(make("span", "name"), make("span", "number"), make("span", "sentence"));
-				button.addEventListener("click", () => this.go({process: process.process, at: "", base: "", zoom: [], selected: ""}));
+				button.addEventListener("click", () => this.go({process: process.process, at: "", base: "", other: [], zoom: [], selected: ""}));
 				item.append(button);
 				return item;
 			}));
@@ -655,9 +697,15 @@ class Live {
 	toggleBase() {
 		this.leaveCpu();
 		if (this.state.base)
-			this.go({base: "", at: ""});
+			this.go({base: "", at: "", other: []});
 		else if (this.shownAt)
 			this.go({base: new Date(this.shownAt).toISOString(), at: ""});
+	}
+
+	/** Keeps the range that is shown, to see another one beside it. */
+	toggleComparison() {
+		const range = [this.shownBase, this.shownAt].map((id) => new Date(id).toISOString()).sort();
+		this.go(this.state.other.length ? {other: []} : {other: range, base: range[0], at: range[1]});
 	}
 
 	/** @param {string} what */
@@ -686,6 +734,7 @@ class Live {
 			const bytes = new Uint8Array(await (await this.server.post(this.url("cpu", {seconds: 10}))).arrayBuffer());
 			this.cpu = true;
 			this.shownBase = 0;
+			this.go({other: []});
 			await this.showBytes(bytes);
 			this.showMoment();
 			this.drawChart();
@@ -697,7 +746,7 @@ class Live {
 	/** What is on the screen, as one file. */
 	async save() {
 		try {
-			const state = writeState({...this.state, process: "", at: "", base: "", tab: "functions"});
+			const state = writeState({...this.state, process: "", at: "", base: "", other: [], tab: "functions"});
 			const more = /** @type {Record<string, string | number>} */ ({at: this.shownAt, state});
 			if (this.shownBase)
 				more.base = this.shownBase;
@@ -737,6 +786,7 @@ class Live {
 		on("snapshot", () => this.act("snapshot"));
 		on("set-base", () => this.toggleBase());
 		on("clear-base", () => this.toggleBase());
+		on("compare", () => this.toggleComparison());
 		on("save", () => this.save());
 		on("follow", () => this.resume());
 		on("tile-bill", () => this.go({tab: "bill"}));

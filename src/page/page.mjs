@@ -16,7 +16,7 @@ import {expandNames, expandZoom, readState, writeState} from "./state.mjs";
 import {fillParts, FunctionTable} from "./table.mjs";
 import {Theme} from "./theme.mjs";
 import {makeFigures, moreFigures, placeOf, Tip} from "./tip.mjs";
-import {aroundBoxes, Box, callsBox, exactly, isSplit, leavesBox, matching, passing, refine, threadKey, threadOf, UpBox, wantedGroups} from "./tree.mjs";
+import {aroundBoxes, Box, callsBox, exactly, follow, isSplit, leavesBox, matching, passing, refine, threadKey, threadOf, UpBox, wantedGroups} from "./tree.mjs";
 import {ageName, human, humanCount, percent, sizeName} from "./units.mjs";
 /** @import {ColorMode, PathColors} from "./color.mjs" */
 /** @import {Data, Split, Sums} from "./data.mjs" */
@@ -288,14 +288,7 @@ export class Page {
 
 	/** The box at the end of a path of functions, or the last one that exists on it. @param {number[]} path */
 	follow(path) {
-		let box = this.root;
-		for (const func of path) {
-			const next = func && box.children().find((child) => child.func === func);
-			if (!next)
-				break;
-			box = next;
-		}
-		return box;
+		return follow(this.root, path);
 	}
 
 	/** @returns {ColorMode} */

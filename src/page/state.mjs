@@ -26,6 +26,7 @@ import {exactly} from "./tree.mjs";
  * @property {string} process of a live page; empty for the first
  * @property {string} at of a live page, the moment that is shown; empty to follow
  * @property {string} base of a live page, the moment to compare with; empty for none
+ * @property {string[]} other of a live page, the two moments of another range to show beside that; empty for none
  */
 
 /** @param {string} text @returns {Filter} */
@@ -50,6 +51,17 @@ function readRange(text, facts) {
 function readMoment(text) {
 	const time = Date.parse(text ?? "");
 	return Number.isNaN(time) ? "" : new Date(time).toISOString();
+}
+
+/** Reads two times as `writeMoments` writes them, the earlier first; none if they are not two. @param {string | null} text */
+function readMoments(text) {
+	const most = 8.64e15, times = (text ?? "").split("~").map((part) => parseInt(part, 36)).filter((time) => Math.abs(time) <= most).sort((a, b) => a - b);
+	return times.length === 2 && times[0] !== times[1] ? times.map((time) => new Date(time).toISOString()) : [];
+}
+
+/** @param {string[]} times */
+function writeMoments(times) {
+	return times.map((time) => Date.parse(time).toString(36)).join("~");
 }
 
 /** A tab that the page has, or that a live page may get later. @param {string} name */
@@ -82,6 +94,7 @@ export function readState(hash, facts) {
 		process: query.get("process") ?? "",
 		at: readMoment(query.get("at")),
 		base: readMoment(query.get("base")),
+		other: readMoments(query.get("other")),
 	};
 }
 
@@ -105,6 +118,7 @@ export function writeState(state) {
 	put("process", state.process);
 	put("at", state.at);
 	put("base", state.base);
+	put("other", writeMoments(state.other));
 	return "#" + query.toString();
 }
 

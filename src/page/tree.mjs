@@ -473,3 +473,15 @@ export function aroundBoxes(tree, func) {
 	}
 	return {down, up};
 }
+
+/** The box at the end of a path of functions from ROOT on, or the last one that exists on it. @param {Box} root @param {number[]} path */
+export function follow(root, path) {
+	let box = root;
+	for (const func of path) {
+		const next = func > 0 && box.children().find((child) => child.func === func);
+		if (!next)
+			break;
+		box = next;
+	}
+	return box;
+}

@@ -179,6 +179,20 @@ const faint = (page) => page.evaluate(() => {
 	ok(await until(page, () => /What changed from/.test(document.getElementById("moment").textContent)), "dragging on the timeline shows what changed in that time",
 		[await text(page, "#moment"), await text(page, "#verdict"), await page.evaluate(() => [cairn.history.points.length, cairn.busy, cairn.lostSince])]);
 	ok(/at=/.test(await hash(page)) && /base=/.test(await hash(page)), "and the address has both ends", await hash(page));
+	await page.locator("#compare").click();
+	ok(await until(page, () => document.documentElement.hasAttribute("data-pair") && /This range is A/.test(document.getElementById("moment").textContent)), "a range can be kept", await text(page, "#moment"));
+	const rangeA = await text(page, "#other-title"), handle = await page.locator("#range-from").boundingBox();
+	await page.mouse.move(chart.x + chart.width / 2, chart.y + 60);
+	await page.mouse.down();
+	await page.mouse.move(handle.x + 20, chart.y + 60, {steps: 3});
+	await page.mouse.up();
+	ok(await until(page, (a) => document.getElementById("this-title").textContent.slice(1) !== a.slice(1), rangeA) && (await text(page, "#other-title")) === rangeA
+		&& /^A: .* to .*, \+[\d.]+ [KMG]iB, [\d.]+ [KMG]iB\/[sh], to /.test(rangeA) && /^B: /.test(await text(page, "#this-title")), "and another one is shown beside it, each with its change and rate", [rangeA, await text(page, "#this-title")]);
+	await page.reload();
+	await page.waitForSelector("html[data-pair]");
+	ok((await text(page, "#other-title")) === rangeA && (await hash(page)).length < 300, "which a reload keeps", [rangeA, await text(page, "#other-title")]);
+	await page.locator("#compare").click();
+	ok(await until(page, () => !document.documentElement.hasAttribute("data-pair")) && (await page.locator("#other").isHidden()), "and the comparison ends");
 	await page.locator("#clear-base").click();
 	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent)), "a button leads back");
 	await page.locator("#range-to").focus();

@@ -45,10 +45,13 @@ test("an address has everything in less than 300 characters", () => {
 	globalThis.document = {querySelector: () => null, documentElement: {dataset: {}}};
 	globalThis.CSS = {escape: (text) => text};
 	const {tree, functions} = treeOf(true), filters = [{kind: "ignore", text: exactly(long("frame3"))}];
-	const state = {...readState("", null), zoom: names, selected: names[40], filters, process: "api-server-0-26645", at: "2026-11-15T04:10:02.000Z", base: "2026-11-15T04:00:02.000Z"};
+	const state = {...readState("", null), zoom: names, selected: names[40], filters, process: "api-server-0-26645", at: "2026-11-15T04:10:02.000Z", base: "2026-11-15T04:00:02.000Z",
+		other: ["2026-11-15T03:00:02.000Z", "2026-11-15T03:10:02.000Z"]};
 	const address = writeState(state), read = expandZoom(expandNames(readState(address, null), functions), tree, functions);
 	assert.ok(address.length < 300, `${address.length}: ${address}`);
-	assert.deepEqual([read.zoom, read.selected, read.filters, read.at], [state.zoom, state.selected, filters, state.at]);
+	assert.deepEqual([read.zoom, read.selected, read.filters, read.at, read.other], [state.zoom, state.selected, filters, state.at, state.other]);
 	const unknown = expandZoom(expandNames(readState(address, null), [{name: ""}]), {count: 1, func: [0], parent: [-1], selfSize: [0]}, [{name: ""}]);
 	assert.equal(writeState(unknown), address);
+	for (const text of ["#other=~", "#other=zzzzzzzzzzzzzz~1", "#other=1~1", "#other=<img>~1"])
+		assert.deepEqual(readState(text, null).other, []);
 });
