@@ -12,6 +12,7 @@ import {Comparison, rangeTitle} from "./compare.mjs";
 import {Course} from "./course.mjs";
 import {readTree} from "./data.mjs";
 import {element, make, say} from "./dom.mjs";
+import {takeDrops} from "./drop.mjs";
 import {download} from "./export.mjs";
 import {chooseProcess, listedProcesses, LiveServer, ServerError, splitBlocks} from "./live_data.mjs";
 import {showAllocator, showFix, showGrowing, showHealth, showRuns, showSource} from "./live_tabs.mjs";
@@ -64,7 +65,8 @@ class Live {
 		/** Since when nothing was heard; 0 while all is well. */
 		this.lostSince = 0;
 		this.skew = 0;
-		this.cpu = false;
+		/** What is shown in place of a dump, in words: a CPU profile, or a file that was dropped; empty for none. */
+		this.aside = "";
 		this.heard = {date: Date.now(), running: performance.now()};
 		/** There are no events, so memory is what each list of processes says. */
 		this.polls = false;
@@ -126,7 +128,7 @@ class Live {
 	}
 
 	get following() {
-		return !this.state.at && !this.cpu;
+		return !this.state.at && !this.aside;
 	}
 
 	async start() {
@@ -281,12 +283,12 @@ class Live {
 			this.showList();
 		}
 		/* The first picture need not wait for the course of things. */
-		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.cpu;
+		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.aside;
 		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last}) : null]);
 		this.history.limitOf = process.limit_of;
 		if (this.polls && process.live)
 			this.history.addResident(list.now, process.resident, process.limit);
-		if (process.dumps > 0 && !this.cpu) {
+		if (process.dumps > 0 && !this.aside) {
 			await this.loadTree(process);
 			await this.loadOther();
 		}
@@ -331,7 +333,7 @@ class Live {
 		this.asked = url;
 		this.shownAt = at || wanted.at;
 		this.shownBase = at ? base : wanted.base ?? 0;
-		if (bytes && process.process === this.key && !this.cpu)
+		if (bytes && process.process === this.key && !this.aside)
 			await this.showBytes(bytes);
 		this.drawChart();
 	}
@@ -548,19 +550,19 @@ class Live {
 		const first = this.history.points[0]?.id ?? 0, gone = [base, this.state.at].map((time) => Date.parse(time))
 			.filter((time) => time < first).map((time) => clockTime(time)).join(" and ");
 		const old = gone && this.shownAt ? `; ${gone} is before the oldest dump that is kept` : "";
-		const same = state.other.length && !this.cpu && state.other[0] === state.base && Math.abs(Date.parse(state.other[1]) - this.shownAt) < 1;
-		const text = same ? "This range is A. Drag over the chart to choose B" : this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
+		const same = state.other.length && !this.aside && state.other[0] === state.base && Math.abs(Date.parse(state.other[1]) - this.shownAt) < 1;
+		const text = same ? "This range is A. Drag over the chart to choose B" : this.aside ? this.aside : base && !this.shownBase && this.following
 			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed`
 			: this.following ? process?.live ? what + ", following" : what
 			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
-		const all = this.cpu ? text : text + old;
+		const all = this.aside ? text : text + old;
 		if (element("moment").textContent !== all)
 			element("moment").textContent = all;
 		element("follow").hidden = this.following;
 		element("pause").textContent = this.following ? "Pause" : "Resume";
 		element("pause").title = this.following ? "Hold this page still; the service goes on (Space)" : "Follow again (Space)";
-		element("clear-base").hidden = !base || this.cpu;
-		element("compare").hidden = !this.shownBase || this.cpu;
+		element("clear-base").hidden = !base || !!this.aside;
+		element("compare").hidden = !this.shownBase || !!this.aside;
 		element("compare").textContent = state.other.length ? "End comparison" : "Compare with another range";
 		element("set-base").setAttribute("aria-pressed", String(Boolean(base)));
 		element("tab-functions").textContent = this.shownBase ? "Change" : "Now";
@@ -669,7 +671,7 @@ class Live {
 	/** @param {number} id */
 	chooseMoment(id) {
 		const last = this.history.points.at(-1)?.id;
-		this.leaveCpu();
+		this.leaveAside();
 		this.go({at: id === last && !this.state.base ? "" : new Date(id).toISOString()});
 	}
 
@@ -680,14 +682,14 @@ class Live {
 	}
 
 	resume() {
-		this.leaveCpu();
+		this.leaveAside();
 		this.go({at: ""});
 		this.refresh();
 	}
 
-	leaveCpu() {
-		if (this.cpu) {
-			this.cpu = false;
+	leaveAside() {
+		if (this.aside) {
+			this.aside = "";
 			this.shownAt = 0;
 			this.asked = "";
 			this.server.tree = null;
@@ -695,7 +697,7 @@ class Live {
 	}
 
 	toggleBase() {
-		this.leaveCpu();
+		this.leaveAside();
 		if (this.state.base)
 			this.go({base: "", at: "", other: []});
 		else if (this.shownAt)
@@ -732,15 +734,26 @@ class Live {
 		say("Profiling the CPU for ten seconds …");
 		try {
 			const bytes = new Uint8Array(await (await this.server.post(this.url("cpu", {seconds: 10}))).arrayBuffer());
-			this.cpu = true;
-			this.shownBase = 0;
-			this.go({other: []});
-			await this.showBytes(bytes);
-			this.showMoment();
-			this.drawChart();
+			await this.showAside("CPU time of ten seconds", bytes);
 		} catch (error) {
 			say(error instanceof Error ? error.message : String(error));
 		}
+	}
+
+	/** Shows a tree that is of no dump of the process. @param {string} what @param {Uint8Array} bytes */
+	async showAside(what, bytes) {
+		this.aside = what;
+		this.shownBase = 0;
+		this.go({other: []});
+		await this.showBytes(bytes);
+		this.showMoment();
+		this.drawChart();
+	}
+
+	/** Shows a file that was dropped, which the server reads. @param {File} file */
+	async openFile(file) {
+		const answer = await this.server.ask("api/open?" + new URLSearchParams({name: file.name}), {method: "POST", headers: {"X-Cairn": "1"}, body: file});
+		await this.showAside(`The file ${file.name}, not this process`, new Uint8Array(await answer.arrayBuffer()));
 	}
 
 	/** What is on the screen, as one file. */
@@ -822,6 +835,7 @@ class Live {
 		});
 		addEventListener("online", () => this.refresh());
 		document.addEventListener("keydown", (event) => this.press(event));
+		takeDrops((file) => this.openFile(file));
 	}
 
 	/** @param {KeyboardEvent} event */

@@ -6,7 +6,9 @@ import {PathColors} from "./color.mjs";
 import {addHistory, Course, filmCourse} from "./course.mjs";
 import {readBlock, readTree} from "./data.mjs";
 import {element, make} from "./dom.mjs";
+import {takeDrops} from "./drop.mjs";
 import {rangeText, readFilm} from "./film.mjs";
+import {readFolded} from "./folded.mjs";
 import {showHead, showTabs} from "./head.mjs";
 import {checkBrowser, Page} from "./page.mjs";
 import {humanTime, utcTime} from "./units.mjs";
@@ -43,6 +45,20 @@ function makeChart(page, paths) {
 	return {chart, show};
 }
 
+/** Shows a file that was dropped in place of what the page was made of. @param {Page} page @param {File} file */
+async function openFile(page, file) {
+	const data = readFolded(await file.text(), file.name, page.data.facts);
+	page.film = null;
+	page.shown = () => {};
+	page.state = {...page.state, value: "", tab: "functions", range: null, filters: [], zoom: [], selected: "", color: ""};
+	element("timeline").hidden = true;
+	for (const id of ["facts-list", "warnings"])
+		element(id).replaceChildren();
+	showTabs(data.facts);
+	await page.replace(data, () => Promise.resolve(new Uint8Array(1 + data.parent.length)), false);
+	showHead(page);
+}
+
 async function startFile() {
 	checkBrowser();
 	const facts = /** @type {Facts} */ (JSON.parse(element("facts").textContent ?? "{}"));
@@ -56,6 +72,7 @@ async function startFile() {
 	page.shown = show;
 	show();
 	await page.show(page.state);
+	takeDrops((file) => openFile(page, file));
 	document.documentElement.dataset.ready = "yes";
 }
 

@@ -328,6 +328,25 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 	await page.context().close();
 }
 {
+	/* A file that is dropped. */
+	const drop = (page, name, content) => page.evaluate(([file, words]) => {
+		const data = new DataTransfer();
+		data.items.add(new File([words], file));
+		dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+	}, [name, content]);
+	for (const name of ["small", "film", "known"]) {
+		const page = await open(name);
+		await drop(page, "other.folded", "main;<img src=x onerror=pwned=1> 30\nmain;dropped 70\n");
+		ok(await shows(page, "#title", "other.folded") && (await text(page, "#total")).includes("100") && (await place(page, "dropped")) !== null
+			&& !(await page.locator("#timeline").isVisible()) && !(await page.locator("#tab-bill").isVisible()) && !/Process|PID/.test(await text(page, "#facts-list"))
+			&& (await text(page, "#warnings")) === "", `folded text that is dropped on ${name} takes its place`, [await text(page, "#title"), await text(page, "#total"), await text(page, "#facts-list")]);
+		await drop(page, "x.heap", "heap_v2/524288\n  t*: 1: 2 [0: 0]\n");
+		ok(await shows(page, "#toast", "x.heap is not folded text") && (await text(page, "#title")) === "other.folded", "and what is not is refused in a sentence", await text(page, "#toast"));
+		ok((await page.evaluate(() => window.pwned)) === undefined && page.problems.length === 0, "without complaints", page.problems);
+		await page.context().close();
+	}
+}
+{
 	const page = await open("threads");
 	await page.locator("#tab-threads").click();
 	ok(await shows(page, "#threads", "worker"), "threads are listed", await text(page, "#threads"));

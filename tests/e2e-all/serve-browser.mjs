@@ -492,6 +492,15 @@ const faint = (page) => page.evaluate(() => {
 {
 	/* Hostile names. */
 	const page = await open(hostileUrl);
+	await page.evaluate(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["main;<img src=x onerror=pwned=1> 30\nmain;dropped 70\n"], "<b>x.folded"));
+		dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+	});
+	ok(await until(page, () => /^The file <b>x.folded, not this process/.test(document.getElementById("moment").textContent)) && (await place(page, "dropped")) !== null,
+		"a file that is dropped is shown, and that it is another", await text(page, "#moment"));
+	await page.locator("#follow").click();
+	ok(await until(page, () => cairn.page.byName.get("dropped") === undefined), "and Resume leads back", await text(page, "#moment"));
 	for (const tab of ["threads", "sizes", "growing", "functions", "source"])
 		await page.locator(`#tab-${tab}`).click();
 	await sleep(500);

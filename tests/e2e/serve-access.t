@@ -64,6 +64,19 @@ wait $server $first_server
 
 # A token that was chosen.
 serve --token secret-1 dumps
+
+# A file that is dropped on the page.
+printf 'main;serve;dropped_function 600\n' >dropped.folded
+open_file() { get "/api/open?name=x" -X POST --data-binary "@$1" "${@:2}"; }
+open_code() { open_file "$1" -o /dev/null -w '%{http_code}' "${@:2}"; }
+is "$(curl -s -o /dev/null -w '%{http_code}' -X POST -H 'X-Cairn: 1' --data-binary @dropped.folded "$base/api/open")" 401 'a stranger opens no file'
+is "$(open_code dropped.folded)" 403 'nor does a page of another site'
+like "$(open_file dropped.folded -H 'X-Cairn: 1' --compressed | tr -d '\0')" '*dropped_function*' 'a profile in the body is answered with its tree'
+head -c 5000 /dev/urandom >random.heap
+is "$(open_code random.heap -H 'X-Cairn: 1')" 400 'what is none is refused'
+like "$(open_file random.heap -H 'X-Cairn: 1')" '{*"error":"x: *' 'with the reason'
+truncate -s 33M large.heap
+is "$(open_code large.heap -H 'X-Cairn: 1' -H 'Expect:')" 413 'and what is too large'
 like "$(head -n 1 serve.out)" 'http://127.0.0.1:*/?token=secret-1' 'a token that is given is the one'
 is "$(fresh /api/processes) $(code /api/processes)" '401 200' 'it is asked for'
 curl -s -o /dev/null -c jar "$base/?token=secret-1"

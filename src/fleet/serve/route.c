@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 enum { body_most = 4096,
+       file_most = 32 << 20, /* of a profile that is opened in the page */
        busy_tick_ms = 200,
        idle_tick_ms = 1000 };
 static const int64_t looks_for_ns = 30 * CAIRN_SECOND_NS, sign_of_life_ns = 4 * CAIRN_SECOND_NS;
@@ -147,7 +148,9 @@ static void protect(struct cairn_response *response)
 bool cairn_serve_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum)
 {
 	struct cairn_serve *serve = context;
-	*body_maximum = serve->options->store && cairn_pyroscope_is(&exchange->request) ? CAIRN_PYROSCOPE_BODY : body_most;
+	*body_maximum = is(exchange->request.path, "/api/open") ? file_most
+			: serve->options->store && cairn_pyroscope_is(&exchange->request) ? CAIRN_PYROSCOPE_BODY
+											  : body_most;
 	protect(&exchange->response);
 	const struct cairn_refusal *refusal = check_access(serve, exchange);
 	if (refusal)
@@ -300,6 +303,7 @@ static const struct route {
 	{"POST", "/api/reset", .task = CAIRN_TASK_AGENT, .agent = "/cairn/reset"},
 	{"POST", "/api/attach", .task = CAIRN_TASK_ATTACH},
 	{"POST", "/api/cpu", .task = CAIRN_TASK_CPU},
+	{"POST", "/api/open", .task = CAIRN_TASK_OPEN, .is_of_no_process = true},
 };
 
 static const struct route *find_route(const char *method, struct cairn_bytes path)

@@ -358,12 +358,48 @@ static bool pass_on(struct job *job, struct cairn_error *error)
 	return good;
 }
 
+/* Answers with the tree of PROFILE, which is of no dump of the process. */
+static bool answer_profile(struct job *job, struct cairn_profile *profile, const struct cairn_view_options *options,
+			   struct cairn_error *error)
+{
+	struct cairn_view view = {0};
+	struct cairn_buffer blocks = cairn_buffer(SIZE_MAX);
+	cairn_source_name(profile, &work.serve->options->source);
+	bool good = cairn_view_make(&view, profile, options, error);
+	if (good) {
+		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
+		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
+		cairn_packed_answer(&job->exchange->response, packed);
+		cairn_packed_release(packed);
+	}
+	cairn_view_free(&view);
+	cairn_buffer_free(&blocks);
+	return good;
+}
+
+static bool open_file(struct job *job, struct cairn_error *error)
+{
+	char name[256] = "";
+	struct cairn_profile profile;
+	const struct cairn_request *request = &job->exchange->request;
+	if (!cairn_query_get(request->query, "name", name, sizeof name) || !name[0])
+		snprintf(name, sizeof name, "the file");
+	cairn_profile_init(&profile);
+	bool good = cairn_profile_read(&profile, request->body, name,
+				       &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true}, error);
+	if (good && profile.sample_count == 0)
+		good = cairn_fail(error, "%s: the profile has no samples", name);
+	error->usage |= !good;
+	good = good && answer_profile(job, &profile, &(struct cairn_view_options){.fold_wrappers = true}, error);
+	cairn_profile_free(&profile);
+	return good;
+}
+
 static bool profile_cpu(struct job *job, struct cairn_error *error)
 {
 	struct cairn_target target;
 	struct cairn_profile profile;
-	struct cairn_view view = {0};
-	struct cairn_buffer body = {0}, blocks = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer body = {0};
 	char text[16] = "";
 	cairn_query_get(job->exchange->request.query, "seconds", text, sizeof text);
 	int seconds = text[0] ? atoi(text) : cpu_seconds;
@@ -379,19 +415,10 @@ static bool profile_cpu(struct job *job, struct cairn_error *error)
 	if (good) {
 		if (cairn_target_process(&target) > 0)
 			profile.facts.process_id = (uint64_t)cairn_target_process(&target);
-		cairn_source_name(&profile, &job->process->serve->options->source);
-		good = cairn_view_make(&view, &profile, &(struct cairn_view_options){0}, error);
+		good = answer_profile(job, &profile, &(struct cairn_view_options){0}, error);
 	}
-	if (good) {
-		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
-		struct cairn_packed *packed = cairn_packed_make(cairn_buffer_bytes(&blocks));
-		cairn_packed_answer(&job->exchange->response, packed);
-		cairn_packed_release(packed);
-	}
-	cairn_view_free(&view);
 	cairn_profile_free(&profile);
 	cairn_buffer_free(&body);
-	cairn_buffer_free(&blocks);
 	return good;
 }
 
@@ -442,7 +469,7 @@ static bool answer_query(struct job *job, struct cairn_error *error)
 
 static const struct {
 	bool (*perform)(struct job *job, struct cairn_error *error);
-	bool asks_process; /* it waits for the process, which may be slow or not answer; the others are about the dumps that are here */
+	bool asks_process; /* it waits for the process, or is as slow for another reason; the others are about the dumps that are here */
 } tasks[] = {
 	[CAIRN_TASK_TREE] = {make_tree, false},
 	[CAIRN_TASK_PAGE] = {make_page, false},
@@ -453,6 +480,7 @@ static const struct {
 	[CAIRN_TASK_AGENT] = {pass_on, true},
 	[CAIRN_TASK_QUERY] = {answer_query, false},
 	[CAIRN_TASK_ATTACH] = {attach, true},
+	[CAIRN_TASK_OPEN] = {open_file, true}, /* of a hostile file, it may take seconds */
 };
 
 static void perform(struct job *job)

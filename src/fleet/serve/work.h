@@ -19,6 +19,7 @@ enum cairn_serve_task {
 	CAIRN_TASK_AGENT, /* the same request to the agent, at another path */
 	CAIRN_TASK_QUERY, /* a query of Grafana to the store */
 	CAIRN_TASK_ATTACH,
+	CAIRN_TASK_OPEN, /* a profile in the body of the request */
 };
 
 /* Leaves EXCHANGE to one of these threads. If too many requests wait, answers it and returns false. PATH is the path on the agent, for
