@@ -76,7 +76,11 @@ class Live {
 		this.wake = () => {};
 		this.busy = false;
 		this.again = false;
+		/** Events that were not taken over yet. @type {any[]} */
+		this.news = [];
 		this.serverStart = 0;
+		/** When the whole list was asked for. */
+		this.listedAt = 0;
 		this.doctorKey = "";
 		/** When it is asked again, after it did not answer. */
 		this.doctorAgain = Infinity;
@@ -230,22 +234,34 @@ class Live {
 				this.showTiles();
 			}
 		} else if (event !== "hello") {
-			this.refresh();
+			this.refresh(data);
 		}
 	}
 
-	/** Asks for whatever may have changed. Of several calls while one is under way, one more follows. */
-	async refresh() {
-		if (this.busy) {
+	/**
+	 * Takes over the news of an event, if they are all that has changed, or asks for whatever may have changed. Of several calls while one is
+	 * under way, one more follows.
+	 * @param {any} [news]
+	 */
+	async refresh(news) {
+		if (news)
+			this.news.push(news);
+		else
 			this.again = true;
+		if (this.busy)
 			return;
-		}
 		this.busy = true;
 		try {
-			do {
+			while (this.again || this.news.length) {
+				const next = this.again ? undefined : this.news.shift();
+				if (next && this.follows(next)) {
+					await this.apply(next);
+					continue;
+				}
 				this.again = false;
+				this.news = []; /* the answers have them */
 				await this.load();
-			} while (this.again);
+			}
 			this.lostSince = 0;
 		} catch (error) {
 			if (error instanceof ServerError && error.status === 401)
@@ -258,10 +274,41 @@ class Live {
 		this.showHead();
 	}
 
+	/** Whether NEWS go on where this page is: nothing was missed, and the order of the list is not old. @param {any} news */
+	follows(news) {
+		const known = this.processes.some(({process}) => process === news.entry?.process), listed = this.processes.length > 1 ? 15000 : Infinity;
+		if (!known || this.loading || Date.now() - this.listedAt > listed)
+			return false;
+		const isDump = news.id !== undefined && news.process === this.key;
+		return !isDump || (news.series && news.since === this.history.since && news.series.epoch === this.history.epoch);
+	}
+
+	/** Shows what NEWS say: the tree is all that is asked for, and only if it is in view. @param {any} news */
+	async apply(news) {
+		const process = /** @type {LiveProcess} */ (news.entry);
+		this.processes = this.processes.map((at) => at.process === process.process ? process : at);
+		this.skew = Date.now() - news.now;
+		this.showHead();
+		this.showList();
+		if (process.process !== this.key || this.process !== process)
+			return;
+		if (news.series) {
+			this.history.add(news.series, news.since);
+			this.history.limitOf = process.limit_of;
+			this.drawChart();
+		}
+		this.showTiles();
+		if (news.series)
+			await this.loadShown(process, {bill: news.bill});
+		else
+			await Promise.allSettled([this.loadTab(process), this.loadDoctor(process)]);
+	}
+
 	async load() {
 		const list = await this.server.json("api/processes");
 		this.loading = list.loading ?? false;
 		this.processes = listedProcesses(list);
+		this.listedAt = Date.now();
 		this.unlisted = [list.unlisted_instances, list.unlisted_services, list.unlisted_processes];
 		this.version = list.cairn;
 		this.skew = Date.now() - list.now;
@@ -288,12 +335,17 @@ class Live {
 		this.history.limitOf = process.limit_of;
 		if (this.polls && process.live)
 			this.history.addResident(list.now, process.resident, process.limit);
+		await this.loadShown(process);
+	}
+
+	/** Loads what depends on the newest dump. @param {LiveProcess} process @param {{bill: any}} [bill] if it is known already */
+	async loadShown(process, bill) {
 		if (process.dumps > 0 && !this.aside) {
 			await this.loadTree(process);
 			await this.loadOther();
 		}
 		/* A panel that cannot be filled does not mean that the connection is lost. It is asked for again with the next load. */
-		await Promise.allSettled([this.loadBill(process), this.loadTab(process), this.loadDoctor(process)]);
+		await Promise.allSettled([this.loadBill(process, bill), this.loadTab(process), this.loadDoctor(process)]);
 	}
 
 	/** @param {string} name @param {Record<string, string | number>} [more] */
@@ -395,9 +447,9 @@ class Live {
 		this.drawChart();
 	}
 
-	/** @param {LiveProcess} process */
-	async loadBill(process) {
-		await this.fill("bill", String(process.last), () => this.server.json(this.url("bill")), ({bill}) => {
+	/** @param {LiveProcess} process @param {{bill: any}} [known] */
+	async loadBill(process, known) {
+		await this.fill("bill", String(process.last), () => known ?? this.server.json(this.url("bill")), ({bill}) => {
 			element("tab-bill").hidden = !bill;
 			this.bill = bill;
 			this.showBillTile();

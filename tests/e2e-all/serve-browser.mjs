@@ -146,6 +146,14 @@ const faint = (page) => page.evaluate(() => {
 	ok((await drawn(page)) === picture, "boxes keep their order and their colours", [picture, await drawn(page)]);
 	ok((await page.evaluate(() => window.shifts)) < 0.001, "nothing moves while it follows", await page.evaluate(() => window.shifts));
 
+	const asked = [], note = (request) => request.url().includes("/api/") && asked.push(request.url().replace(/.*api.|[?].*/g, ""));
+	page.on("request", note);
+	const seen = await page.evaluate(() => cairn.history.points.length);
+	await until(page, (old) => cairn.history.points.length >= old + 6, seen);
+	const dumps = (await page.evaluate(() => cairn.history.points.length)) - seen;
+	page.off("request", note);
+	ok(asked.length <= 1.5 * dumps + 1, `a dump costs a request: ${asked.length} for ${dumps}`, asked);
+
 	/* Freezing. */
 	const at = await place(page, "serve_request");
 	await page.mouse.click(at.x, at.y);

@@ -201,6 +201,9 @@ paced
 ok $? "resident memory comes each second: $(grep -c '^event: rss' events.txt) in $((SECONDS - began)) seconds"
 [ "$(grep -c '^event: dump' events.txt)" -ge 1 ]
 ok $? 'so do dumps'
+is "$(grep -A 1 '^event: dump' events.txt | sed -n 's/^data: //p' | python3 -c 'import json, sys
+print(all(e["entry"]["process"] == e["process"] and e["entry"]["last"] == e["id"] == e["series"]["points"][-1]["id"] and e["since"] < e["id"]
+    and len(e["series"]["points"]) == 1 and "lines" in e["bill"] for e in map(json.loads, sys.stdin)))')" True 'a dump comes with all that a page shows of it but its tree'
 is "$(grep '^data: ' events.txt | python3 -c 'import json, sys; print(all(isinstance(json.loads(line[6:]), dict) for line in sys.stdin))')" True 'every event is JSON'
 
 # Other sites are kept out.

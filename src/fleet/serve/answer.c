@@ -55,10 +55,10 @@ double cairn_answer_resident(const struct cairn_serve_process *process)
 	return process->row_count > 0 ? process->rows[process->row_count - 1].resident : 0;
 }
 
-static void put_process(struct cairn_json *json, const struct cairn_serve_process *process)
+static void put_process(struct cairn_json *json, const char *name, const struct cairn_serve_process *process)
 {
 	const struct cairn_serve_point *last = process->point_count > 0 ? &process->points[process->point_count - 1] : NULL;
-	cairn_json_open(json, NULL, '{');
+	cairn_json_open(json, name, '{');
 	cairn_json_text(json, "process", cairn_bytes_of(process->key));
 	cairn_json_text(json, "program", cairn_bytes_of(process->program));
 	cairn_json_text(json, "command", cairn_bytes_of(process->command));
@@ -133,7 +133,7 @@ void cairn_answer_processes(struct cairn_serve *serve, struct cairn_buffer *out)
 	cairn_json_bool(&json, "loading", atomic_load(&serve->loading) > 0);
 	cairn_json_open(&json, "processes", '[');
 	for (size_t i = 0; i < serve->process_count; i++)
-		put_process(&json, sorted[i]);
+		put_process(&json, NULL, sorted[i]);
 	cairn_json_close(&json, ']');
 	cairn_json_integer(&json, "unlisted_instances", (int64_t)serve->unlisted_instances);
 	cairn_json_integer(&json, "unlisted_services", (int64_t)serve->unlisted_services);
@@ -204,44 +204,74 @@ static void put_runs(struct cairn_json *json, const struct cairn_serve_process *
 	cairn_json_close(json, ']');
 }
 
-void cairn_answer_series(const struct cairn_serve_process *process, int64_t since, struct cairn_buffer *out)
+static void put_series(struct cairn_json *json, const struct cairn_serve_process *process, int64_t since)
 {
-	assert(cairn_lock_is_held(&process->serve->lock));
-	struct cairn_json json = cairn_json_answer(out);
-	cairn_json_text(&json, "process", cairn_bytes_of(process->key));
-	cairn_json_integer(&json, "now", cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS);
-	cairn_json_integer(&json, "epoch", (int64_t)process->epoch);
-	cairn_json_number(&json, "limit", process->limit);
-	cairn_json_number(&json, "bytes_per_hour", process->verdict.per_hour);
-	cairn_json_integer(&json, "first", process->point_count > 0 ? process->points[0].id : 0);
-	cairn_json_open(&json, "points", '[');
+	cairn_json_text(json, "process", cairn_bytes_of(process->key));
+	cairn_json_integer(json, "now", cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS);
+	cairn_json_integer(json, "epoch", (int64_t)process->epoch);
+	cairn_json_number(json, "limit", process->limit);
+	cairn_json_number(json, "bytes_per_hour", process->verdict.per_hour);
+	cairn_json_integer(json, "first", process->point_count > 0 ? process->points[0].id : 0);
+	cairn_json_open(json, "points", '[');
 	for (size_t i = 0; i < process->point_count; i++) {
 		const struct cairn_serve_point *point = &process->points[i];
 		if (point->id <= since)
 			continue;
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_integer(&json, "id", point->id);
-		cairn_json_number(&json, "total", round(point->total));
-		cairn_json_number(&json, "objects", round(point->objects));
-		cairn_json_number(&json, "resident", point->resident);
-		cairn_json_number(&json, "limit", point->limit);
-		cairn_json_integer(&json, "run", point->run);
-		cairn_json_close(&json, '}');
+		cairn_json_open(json, NULL, '{');
+		cairn_json_integer(json, "id", point->id);
+		cairn_json_number(json, "total", round(point->total));
+		cairn_json_number(json, "objects", round(point->objects));
+		cairn_json_number(json, "resident", point->resident);
+		cairn_json_number(json, "limit", point->limit);
+		cairn_json_integer(json, "run", point->run);
+		cairn_json_close(json, '}');
 	}
-	cairn_json_close(&json, ']');
-	cairn_json_open(&json, "resident", '[');
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "resident", '[');
 	for (size_t i = 0; i < process->row_count; i++)
 		if (process->rows[i].time_ms > since) {
-			cairn_json_open(&json, NULL, '[');
-			cairn_json_integer(&json, NULL, process->rows[i].time_ms);
-			cairn_json_number(&json, NULL, process->rows[i].resident);
-			cairn_json_close(&json, ']');
+			cairn_json_open(json, NULL, '[');
+			cairn_json_integer(json, NULL, process->rows[i].time_ms);
+			cairn_json_number(json, NULL, process->rows[i].resident);
+			cairn_json_close(json, ']');
 		}
-	cairn_json_close(&json, ']');
-	put_marks(&json, process, since);
-	put_runs(&json, process);
-	cairn_json_raw(&json, "layers", cairn_buffer_bytes(&process->layers));
+	cairn_json_close(json, ']');
+	put_marks(json, process, since);
+	put_runs(json, process);
+	cairn_json_raw(json, "layers", cairn_buffer_bytes(&process->layers));
+}
+
+void cairn_answer_series(const struct cairn_serve_process *process, int64_t since, struct cairn_buffer *out)
+{
+	assert(cairn_lock_is_held(&process->serve->lock));
+	struct cairn_json json = cairn_json_answer(out);
+	put_series(&json, process, since);
 	cairn_json_end(&json);
+}
+
+void cairn_answer_news(const struct cairn_serve_process *process, const struct cairn_serve_point *point, struct cairn_buffer *out)
+{
+	assert(cairn_lock_is_held(&process->serve->lock));
+	enum { most = 16 << 10 };
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "process", cairn_bytes_of(process->key));
+	cairn_json_integer(&json, "now", cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS);
+	put_process(&json, "entry", process);
+	if (point) {
+		bool newest = point == &process->points[process->point_count - 1];
+		cairn_json_integer(&json, "id", point->id);
+		cairn_json_text(&json, "reason", cairn_bytes_of(point->reason));
+		if (newest && process->layers.length + process->bill.length <= most) {
+			int64_t since = process->point_count > 1 ? point[-1].id : 0;
+			cairn_json_integer(&json, "since", since);
+			cairn_json_open(&json, "series", '{');
+			put_series(&json, process, since);
+			cairn_json_close(&json, '}');
+			cairn_json_raw(&json, "bill", cairn_buffer_bytes(&process->bill));
+		}
+	}
+	cairn_json_close(&json, '}');
 }
 
 void cairn_answer_leaks(const struct cairn_serve_process *process, struct cairn_buffer *out)

@@ -108,47 +108,9 @@ void cairn_serve_process_state(struct cairn_serve_process *process, enum cairn_s
 		process->since_ms = cairn_clock_wall_ns() / CAIRN_MILLISECOND_NS;
 	process->state = state;
 	snprintf(process->why, sizeof process->why, "%s", why);
-	if (news) {
-		struct cairn_buffer text = cairn_buffer(1 << 14);
-		struct cairn_json json = cairn_json(&text);
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_text(&json, "process", cairn_bytes_of(process->key));
-		cairn_json_text(&json, "state", cairn_bytes_of(cairn_serve_state_name(state)));
-		cairn_json_text(&json, "why", cairn_bytes_of(why));
-		cairn_json_integer(&json, "since", process->since_ms);
-		cairn_json_close(&json, '}');
-		cairn_serve_tell(serve, state == CAIRN_SERVE_ENDED ? "gone" : "state", cairn_buffer_bytes(&text));
-		cairn_buffer_free(&text);
-	}
+	if (news)
+		cairn_serve_tell_news(process, state == CAIRN_SERVE_ENDED ? "gone" : "state", NULL);
 	pthread_mutex_unlock(&serve->lock);
-}
-
-static void tell_point(struct cairn_serve_process *process, const struct cairn_serve_point *point)
-{
-	struct cairn_buffer text = cairn_buffer(1 << 14);
-	struct cairn_json json = cairn_json(&text);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "process", cairn_bytes_of(process->key));
-	cairn_json_integer(&json, "id", point->id);
-	cairn_json_number(&json, "total", point->total);
-	cairn_json_text(&json, "reason", cairn_bytes_of(point->reason));
-	cairn_json_integer(&json, "cost_ms", process->cost_ns / CAIRN_MILLISECOND_NS);
-	cairn_json_close(&json, '}');
-	cairn_serve_tell(process->serve, "dump", cairn_buffer_bytes(&text));
-	cairn_buffer_free(&text);
-}
-
-static void tell_verdict(struct cairn_serve_process *process)
-{
-	struct cairn_buffer text = cairn_buffer(1 << 14);
-	struct cairn_json json = cairn_json(&text);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "process", cairn_bytes_of(process->key));
-	cairn_json_text(&json, "kind", cairn_bytes_of(cairn_verdict_kind_name(process->verdict.kind)));
-	cairn_json_text(&json, "sentence", cairn_bytes_of(process->verdict.sentence));
-	cairn_json_close(&json, '}');
-	cairn_serve_tell(process->serve, "verdict", cairn_buffer_bytes(&text));
-	cairn_buffer_free(&text);
 }
 
 /* Copies what pages ask for often to where it can be read without the heavy lock. Under both locks. */
@@ -240,7 +202,7 @@ static void judge(struct cairn_serve_process *process)
 	swap(&process->bill, &bill);
 	summarize(process);
 	if (news)
-		tell_verdict(process);
+		cairn_serve_tell_news(process, "verdict", NULL);
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
@@ -258,7 +220,7 @@ void cairn_serve_process_conclude(struct cairn_serve_process *process, const str
 	bool news = strcmp(verdict->sentence, process->verdict.sentence) != 0;
 	process->verdict = *verdict;
 	if (news)
-		tell_verdict(process);
+		cairn_serve_tell_news(process, "verdict", NULL);
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
@@ -340,7 +302,7 @@ void cairn_serve_process_add(struct cairn_serve_process *process, struct cairn_p
 			summarize(process);
 		for (size_t i = process->point_count; i-- > 0;)
 			if (process->points[i].id == point->id) {
-				tell_point(process, &process->points[i]);
+				cairn_serve_tell_news(process, "dump", &process->points[i]);
 				break;
 			}
 		pthread_mutex_unlock(&process->serve->lock);

@@ -46,6 +46,15 @@ void cairn_serve_tell(struct cairn_serve *serve, const char *event, struct cairn
 	cairn_buffer_text(&serve->events, "\n\n");
 }
 
+void cairn_serve_tell_news(const struct cairn_serve_process *process, const char *event, const struct cairn_serve_point *point)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	if (process->serve->streams > 0)
+		cairn_answer_news(process, point, &text);
+	cairn_serve_tell(process->serve, event, cairn_buffer_bytes(&text));
+	cairn_buffer_free(&text);
+}
+
 bool cairn_serve_is_watched(const struct cairn_serve *serve)
 {
 	assert(cairn_lock_is_held(&serve->lock));

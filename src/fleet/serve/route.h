@@ -13,6 +13,9 @@ int cairn_serve_tick(void *context);
 /* Sends an event to all pages: DATA is one JSON object. Under serve->lock. */
 void cairn_serve_tell(struct cairn_serve *serve, const char *event, struct cairn_bytes data);
 
+/* The same about PROCESS, with what has changed; POINT is the dump that is new, or NULL. */
+void cairn_serve_tell_news(const struct cairn_serve_process *process, const char *event, const struct cairn_serve_point *point);
+
 /* Whether a page is open, or a request came recently. Under serve->lock. */
 bool cairn_serve_is_watched(const struct cairn_serve *serve);
 
