@@ -114,7 +114,8 @@ void cairn_screen_show(struct cairn_bytes text)
 	struct cairn_buffer shown = cairn_buffer(SIZE_MAX), fitted = cairn_buffer(SIZE_MAX), out = cairn_buffer(SIZE_MAX);
 	cairn_utf8_show_coloured(&shown, text);
 	cairn_screen_fit(cairn_buffer_bytes(&shown), cairn_screen_size(), &fitted);
-	const char *plain = fitted.length > 0 && memchr(fitted.data, '\033', fitted.length) ? "\033[0m" : ""; /* of a colour that was cut off */
+	/* Ends a colour whose end was cut off. */
+	const char *plain = fitted.length > 0 && memchr(fitted.data, '\033', fitted.length) ? "\033[0m" : "";
 	cairn_buffer_text(&out, "\033[H");
 	for (size_t i = 0; i < fitted.length; i++)
 		if (fitted.data[i] == '\n')
