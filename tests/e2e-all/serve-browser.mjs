@@ -429,7 +429,7 @@ const faint = (page) => page.evaluate(() => {
 			const {value = "", done} = await reader.read();
 			if (done)
 				return;
-			for (const [, id] of value.matchAll(/"id":(\d+)/g)) {
+			for (const [, id] of value.matchAll(/"id":(\d+),"reason"/g)) {
 				try {
 					await (await fetch(apiUrl(urls.crowd, `api/tree?at=${id}`), {signal: abort.signal})).arrayBuffer();
 					trees++;
