@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Maps indices of the part being added to indices of the sum. */
@@ -254,6 +255,10 @@ static void add_samples(struct cairn_combine *combine, const struct cairn_profil
 		}
 		if (part->sampled && sum->sampled)
 			sum->sampled[known] += part->sampled[i];
+		if (part->counted && i < part->counted_capacity && factor == 1)
+			cairn_spread_add(cairn_profile_counted(sum, known), part->counted[i]);
+		else
+			cairn_profile_counted(sum, known)->variance = NAN;
 	}
 }
 

@@ -33,6 +33,7 @@ void cairn_profile_free(struct cairn_profile *profile)
 	free(profile->samples);
 	free(profile->values);
 	free(profile->sampled);
+	free(profile->counted);
 	free(profile->freed);
 	free(profile->aged);
 	free(profile->history);
@@ -258,6 +259,14 @@ void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, dou
 	profile->sampled[sample] = count;
 }
 
+struct cairn_spread *cairn_profile_counted(struct cairn_profile *profile, size_t sample)
+{
+	size_t before = profile->counted_capacity;
+	profile->counted = cairn_array_reserve(profile->counted, &profile->counted_capacity, sample + 1, sizeof *profile->counted);
+	memset(profile->counted + before, 0, (profile->counted_capacity - before) * sizeof *profile->counted);
+	return &profile->counted[sample];
+}
+
 bool cairn_profile_is_diff_base(const struct cairn_profile *profile, uint32_t labels)
 {
 	if (labels == 0)
@@ -426,6 +435,8 @@ void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
 			profile->freed[to] = profile->freed[from];
 		if (profile->sampled)
 			profile->sampled[to] = profile->sampled[from];
+		if (profile->counted)
+			*cairn_profile_counted(profile, to) = *cairn_profile_counted(profile, from);
 		for (size_t v = 0; v < width && to * width < profile->base_count; v++)
 			profile->base[to * width + v] = cairn_profile_base(profile, from, (uint32_t)v);
 		to++;

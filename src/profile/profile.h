@@ -180,6 +180,9 @@ struct cairn_profile {
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
 	double *sampled; /* number of samples behind the default value of each sample; NULL if the format does not have it */
+	/* By sample: the spread of its number of live objects, from its samples one by one; the variance is NAN where only some of them are
+	 * known. NULL if the format does not have them. */
+	struct cairn_spread *counted;
 	struct cairn_freed *freed; /* by sample: what was freed from its stack; NULL unless requested and known */
 	size_t freed_count;
 	struct cairn_aged *aged; /* the live samples one by one; filled together with `freed` */
@@ -187,7 +190,7 @@ struct cairn_profile {
 	struct cairn_history_row *history; /* memory over time of a process that has ended, oldest first */
 	size_t history_count, history_capacity;
 	double *base;    /* what was subtracted from `values`, with the same layout; NULL if nothing was */
-	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
+	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, counted_capacity, base_count, base_capacity;
 
 	struct cairn_label *labels;
 	size_t label_count, label_capacity;
@@ -246,6 +249,9 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 size_t cairn_profile_add_sample_like(struct cairn_profile *profile, size_t like, uint32_t labels, const double *values);
 /* Sets the number of samples behind the sample just added; the default is 0. */
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
+
+/* The entry of `counted` for SAMPLE, made if necessary. */
+struct cairn_spread *cairn_profile_counted(struct cairn_profile *profile, size_t sample);
 
 /* Subtracts AMOUNT from VALUE of SAMPLE, and records it as the sample's base. */
 void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount);

@@ -174,6 +174,7 @@ static void add_live(struct sections *in, size_t sample, const struct cairn_live
 	values[CAIRN_HEAP_INUSE_OBJECTS] += objects;
 	values[CAIRN_HEAP_INUSE_SPACE] += bytes;
 	profile->sampled[sample]++;
+	cairn_spread_add(cairn_profile_counted(profile, sample), cairn_spread_of(objects, objects - 1));
 	const struct cairn_read_options *options = &in->reader->options;
 	if (options->with_freed && options->shown != CAIRN_SHOWN_MAPPED)
 		add_aged(profile, (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes});
@@ -245,6 +246,9 @@ static void clear_pieces(struct sections *in)
 		       profile->value_count * sizeof *profile->values);
 		profile->sampled[in->pieces->items[i].sample] = 0;
 	}
+	free(profile->counted);
+	profile->counted = NULL;
+	profile->counted_capacity = 0;
 }
 
 /* Replaces the current live counts with those at the peak. */

@@ -13,12 +13,14 @@
  * larger variance than objects of its mean size; above it, a mixture of objects of that size and of huge ones has. */
 static const double widest_size = 1.593624, widest_variance = 0.647610;
 
+static const double samples_least = 8;
+
 /* A few samples of one size do not prove that all objects of the line have that size: smaller objects, for which one sample stands for
  * many, may have been missed. If a third of the samples were of another size, the probability that eight samples show none of them is 4 %.
  * Objects of several periods are hardly ever missed. */
 static bool is_small(const struct cairn_profile *profile, uint32_t value, double amount, double partner, double size)
 {
-	static const double samples_least = 8, periods_always_seen = 4;
+	static const double periods_always_seen = 4;
 	double unit = cairn_profile_unit(profile, value, amount, partner);
 	return profile->period > 1 && size < periods_always_seen * profile->period && unit > 0 && amount < samples_least * unit;
 }
@@ -163,11 +165,21 @@ struct cairn_turnover cairn_profile_turnover(const struct cairn_profile *profile
 }
 
 /* Slack and fragmentation do not grow with an object's size, which decides how many objects one sample stands for: so it stands for its
- * share of the line. */
+ * share of the line. If no sample has any, nobody knows how much the objects have that were not sampled. */
 static struct cairn_spread other_spread(const struct cairn_profile *profile, size_t sample, double amount)
 {
 	double samples = profile->sampled ? profile->sampled[sample] : 0;
-	return cairn_spread_of(amount, samples > 0 && amount > 0 ? amount / samples : 0);
+	if (samples > 0 && !(amount > 0))
+		return (struct cairn_spread){.unknown = samples};
+	return cairn_spread_of(amount, samples > 0 ? amount / samples : 0);
+}
+
+/* Whether the spread of a count follows from its samples one by one, whatever sizes they have. */
+static bool is_counted(const struct cairn_profile *profile, size_t sample, uint32_t value)
+{
+	return cairn_profile_value_kind(profile, value) == CAIRN_VALUE_LIVE_OBJECTS && profile->unsampling == CAIRN_UNSAMPLE_POISSON &&
+	       sample < profile->counted_capacity && !isnan(profile->counted[sample].variance) && profile->sampled &&
+	       profile->sampled[sample] >= samples_least;
 }
 
 struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
@@ -176,6 +188,8 @@ struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, si
 	struct pair pair = pair_of(profile, sample, value, partner);
 	if (cairn_shown_views[profile->shown].by_object && pair.before == 0 && cairn_profile_in_bytes(profile, value))
 		return other_spread(profile, sample, pair.after);
+	if (pair.before == 0 && is_counted(profile, sample, value))
+		return profile->counted[sample];
 	struct cairn_spread after = cairn_profile_line_spread(profile, value, pair.after, pair.after_partner);
 	if (pair.before == 0)
 		return after;

@@ -1,9 +1,11 @@
 /* spread_test.c - which part of a line or of its change is random, and when that cannot be known.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/spread.h"
+#include "profile/read.h"
 #include "tap.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { objects, bytes };
 static const double period = 524288;
@@ -95,9 +97,44 @@ static void test_turnover(void)
 	ok(mixed.varies > 0, "objects of some lines live longer: the share differs from line to line, by %.1f", mixed.varies);
 }
 
+/* The spread of VALUE of the one line of a dump that lists COUNT samples of two sizes, the second with SLACK. */
+static struct cairn_spread spread_listed(uint32_t value, int count, int slack, bool show_slack)
+{
+	char text[8192];
+	int length = snprintf(text, sizeof text, "heap_v2/524288\n  t*: 1: 64 [0: 0]\n@ 0x10 0x20\n  t*: 1: 64 [0: 0]\n  t1: 1: 64 [0: 0]\n\n"
+						 "MAPPED_LIBRARIES:\n\n# cairn section samples 1\n");
+	for (int i = 0; i < count; i++)
+		length += snprintf(text + length, sizeof text - (size_t)length, "# cairn live 0 %d %d 524288 1 1 0\n", i % 2 ? 4096 : 64,
+				   i % 2 ? slack : 0);
+	struct cairn_profile profile;
+	struct cairn_error error = {{0}};
+	const struct cairn_read_options options = {.shown = show_slack ? CAIRN_SHOWN_SLACK : CAIRN_SHOWN_LIVE};
+	cairn_profile_init(&profile);
+	bool good = cairn_profile_read(&profile, (struct cairn_bytes){text, (size_t)length}, "listed", &options, &error);
+	ok(good && profile.sample_count == 1, "a dump with %d samples is read: %s", count, error.text);
+	struct cairn_spread spread = good ? cairn_profile_spread(&profile, 0, value, value == bytes ? objects : bytes,
+								 (struct cairn_turnover){.share = 1})
+					  : (struct cairn_spread){0};
+	cairn_profile_free(&profile);
+	return spread;
+}
+
+/* A dump of Cairn's engine has the size and slack of each sample. */
+static void test_listed(void)
+{
+	double small = -1 / expm1(-64 / period), large = -1 / expm1(-4096 / period);
+	struct cairn_spread spread = spread_listed(objects, 20, 0, false);
+	is_int(spread.unknown == 0, 1, "the count of two sizes has a known error");
+	is_near(spread.variance, 10 * small * (small - 1) + 10 * large * (large - 1), 1, "which is that of its samples, one by one");
+	ok(spread_listed(objects, 4, 0, false).unknown > 0, "four samples may have missed other sizes");
+	ok(spread_listed(bytes, 20, 0, true).unknown > 0, "if no sample has slack, that of the others is not known");
+	ok(spread_listed(bytes, 20, 16, true).unknown == 0, "if some have, it is");
+}
+
 int main(void)
 {
 	test_counts();
+	test_listed();
 	test_changes();
 	test_turnover();
 	return tap_done();
