@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/time.h"
+#include "series/judge.h"
 #include "series/law.h"
 #include "series/onset.h"
 
@@ -655,6 +656,27 @@ void cairn_fleet_judge(struct cairn_fleet *fleet)
 	for (size_t i = 0; i < fleet->release_count; i++)
 		cairn_cohort_judge_close(&judges[i]);
 	free(judges);
+}
+
+enum cairn_verdict cairn_fleet_verdict(const struct cairn_fleet *fleet, const struct cairn_fleet_row **open)
+{
+	const struct cairn_fleet_row *first = &fleet->rows[0], *largest = NULL;
+	double all = 0;
+	*open = NULL;
+	if (fleet->count == 0)
+		return CAIRN_TOO_EARLY;
+	if (first->verdict == CAIRN_GROWING) {
+		*open = first->confidence < CAIRN_JUDGE_SURE ? first : NULL;
+		return *open ? CAIRN_TOO_EARLY : CAIRN_GROWING;
+	}
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct cairn_fleet_row *row = &fleet->rows[i];
+		all += row->now;
+		if (row->verdict == CAIRN_TOO_EARLY && (!largest || row->now > largest->now))
+			largest = row;
+	}
+	*open = largest && largest->now >= CAIRN_LEAKS_GOOD_PART * all ? largest : NULL;
+	return *open ? CAIRN_TOO_EARLY : CAIRN_STEADY;
 }
 
 void cairn_fleet_free(struct cairn_fleet *fleet)

@@ -125,6 +125,10 @@ void cairn_fleet_add_courses(struct cairn_fleet *fleet, const char *version, int
 
 /* Judges everything that was added. */
 void cairn_fleet_judge(struct cairn_fleet *fleet);
+
+/* The verdict on the service as a whole, with the limits of judge.h: growing if the first row grows for sure; too early if it may grow, or
+ * if nothing grows and it is too early for a row with a good part of all memory, which *OPEN points to, if there is one; else steady. */
+enum cairn_verdict cairn_fleet_verdict(const struct cairn_fleet *fleet, const struct cairn_fleet_row **open);
 void cairn_fleet_free(struct cairn_fleet *fleet);
 
 /* The probability that at least COUNT of TOTAL independent events happen, each with probability CHANCE. */

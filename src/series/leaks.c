@@ -351,15 +351,14 @@ static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
  * tell for the service. */
 static void doubt(struct cairn_leaks *leaks, const struct cairn_series *series)
 {
-	static const double good_part = 0.05;
 	struct cairn_coverage coverage = cairn_onset_coverage(&series->points[series->point_count - 1]);
 	leaks->hardly_sampled = cairn_coverage_is_partial(&coverage) &&
-				coverage.sampled < good_part * fmax(coverage.before, coverage.allocated);
+				coverage.sampled < CAIRN_LEAKS_GOOD_PART * fmax(coverage.before, coverage.allocated);
 	bool early = leaks->hardly_sampled;
 	uint32_t more = 0;
 	for (size_t i = 0; i < leaks->count; i++) {
 		const struct cairn_leak *leak = &leaks->rows[i];
-		if (leak->trend.verdict == CAIRN_TOO_EARLY && leak->now.value >= good_part * leaks->now.value) {
+		if (leak->trend.verdict == CAIRN_TOO_EARLY && leak->now.value >= CAIRN_LEAKS_GOOD_PART * leaks->now.value) {
 			early = true;
 			more = leak->trend.more_dumps > more ? leak->trend.more_dumps : more;
 		}

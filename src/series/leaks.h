@@ -25,6 +25,9 @@ struct cairn_leak {
 	struct cairn_trend trend;
 };
 
+/* It is too early to tell for the service if nothing grows, and it is for a path with this share of the memory. */
+#define CAIRN_LEAKS_GOOD_PART 0.05
+
 struct cairn_leaks {
 	struct cairn_series_paths paths;
 	struct cairn_leak *rows; /* growing ones first, fastest first; then the others, largest first */

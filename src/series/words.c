@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "report/head.h"
+#include "series/onset.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,6 +159,14 @@ static void write_growing(const struct cairn_judgement *judgement, const struct 
 			    cairn_words_confidence(judgement->confidence, sure, sizeof sure));
 }
 
+/* How little was sampled. */
+static void write_sampled_part(const struct cairn_judgement *judgement, struct cairn_buffer *out)
+{
+	struct cairn_coverage coverage = cairn_onset_coverage(&judgement->series->points[judgement->series->point_count - 1]);
+	double all = fmax(coverage.before, coverage.allocated), part = all > 0 ? 100 * coverage.sampled / all : 0;
+	cairn_buffer_format(out, ": only %.*f %% of the memory came under sampling so far, and 'cairn rss' shows the rest", part < 1, part);
+}
+
 static void write_early(const struct cairn_judgement *judgement, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	char rate[CAIRN_WORDS_RATE], sure[32];
@@ -176,7 +185,7 @@ static void write_early(const struct cairn_judgement *judgement, const struct ca
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_text(out, " keeps growing");
 	} else if (judgement->leaks->hardly_sampled) {
-		cairn_buffer_text(out, ": hardly any of the memory was sampled so far");
+		write_sampled_part(judgement, out);
 	}
 }
 
@@ -228,30 +237,38 @@ void cairn_words_no_samples(const struct cairn_own_memory *own, double period, s
 {
 	char size[24];
 	double unseen = cairn_own_memory_unseen(own, period);
-	cairn_buffer_text(out, "no samples: sampling was off, or ");
 	if (unseen > 0)
-		cairn_buffer_format(out, "something else than the profiled allocator holds the %s by which the process has grown",
+		cairn_buffer_format(out,
+				    "no samples, but the process has grown by %s: something else than the profiled allocator holds that",
 				    cairn_text_human(unseen, size));
 	else if (period > 1)
-		cairn_buffer_format(out, "less was allocated than the sampling period of %s", cairn_text_human(period, size));
+		cairn_buffer_format(out, "no samples: sampling was off, or less was allocated than the sampling period of %s",
+				    cairn_text_human(period, size));
 	else
-		cairn_buffer_text(out, "less was allocated than the sampling period");
+		cairn_buffer_text(out, "no samples: sampling was off, or less was allocated than the sampling period");
 }
 
 void cairn_words_fleet(const struct cairn_fleet *fleet, struct cairn_buffer *out)
 {
-	const struct cairn_fleet_row *first = &fleet->rows[0];
+	const struct cairn_fleet_row *open, *row = &fleet->rows[0];
 	char rate[CAIRN_WORDS_RATE], sure[32];
-	struct cairn_bytes stack = cairn_strings_bytes(&fleet->stacks, first->path), name = {"", 0};
-	bool grows = first->verdict == CAIRN_GROWING, may = grows && first->confidence < CAIRN_JUDGE_SURE;
-	if (!grows) {
-		cairn_buffer_text(out, "nothing keeps growing");
+	enum cairn_verdict verdict = cairn_fleet_verdict(fleet, &open);
+	if (verdict != CAIRN_GROWING && !open) {
+		cairn_buffer_text(out, verdict == CAIRN_TOO_EARLY ? "too early to tell" : "nothing keeps growing");
 		return;
 	}
+	row = open ? open : row;
+	struct cairn_bytes stack = cairn_strings_bytes(&fleet->stacks, row->path), name = {"", 0};
 	cairn_text_line(&stack, &name, NULL);
+	if (row->verdict == CAIRN_TOO_EARLY) {
+		cairn_buffer_text(out, "too early to tell whether ");
+		cairn_utf8_show(out, name);
+		cairn_buffer_text(out, " keeps growing");
+		return;
+	}
 	cairn_utf8_show(out, name);
-	cairn_buffer_format(out, " %s growing on %zu of %zu instances, by %s each, %s release ", may ? "may keep" : "keeps", first->growing,
-			    first->of, cairn_words_rate(NULL, NULL, first->per_hour, rate), first->new_in_release ? "new in" : "since");
-	cairn_utf8_show(out, cairn_bytes_of(fleet->releases[first->release].version));
-	cairn_buffer_format(out, " (%s sure)", cairn_words_confidence(first->confidence, sure, sizeof sure));
+	cairn_buffer_format(out, " %s growing on %zu of %zu instances, by %s each, %s release ", open ? "may keep" : "keeps", row->growing,
+			    row->of, cairn_words_rate(NULL, NULL, row->per_hour, rate), row->new_in_release ? "new in" : "since");
+	cairn_utf8_show(out, cairn_bytes_of(fleet->releases[row->release].version));
+	cairn_buffer_format(out, " (%s sure)", cairn_words_confidence(row->confidence, sure, sizeof sure));
 }

@@ -195,13 +195,10 @@ static bool judge_service(struct cairn_serve_store *store, const struct cairn_st
 	struct cairn_verdict_summary verdict = {.kind = CAIRN_VERDICT_EARLY};
 	bool good = cairn_fleet_judge_processes(store->store, service, &fleet, error);
 	if (good && fleet.count > 0) {
-		const struct cairn_fleet_row *row = &fleet.rows[0];
-		bool grows = row->verdict == CAIRN_GROWING;
+		const struct cairn_fleet_row *row = &fleet.rows[0], *open;
 		cairn_words_fleet(&fleet, &sentence);
-		verdict.kind = !grows					? CAIRN_VERDICT_STEADY
-			       : row->confidence < CAIRN_JUDGE_SURE ? CAIRN_VERDICT_EARLY
-								    : CAIRN_VERDICT_GROWING;
-		verdict.per_hour = grows ? row->per_hour * (double)row->growing : 0;
+		verdict.kind = cairn_verdict_kind(cairn_fleet_verdict(&fleet, &open));
+		verdict.per_hour = row->verdict == CAIRN_GROWING ? row->per_hour * (double)row->growing : 0;
 		verdict.limit_ns = first_limit(store, service);
 	} else if (good) {
 		cairn_buffer_format(&sentence, "%zu instance%s; a verdict takes three snapshots of one, with samples", service->count,

@@ -49,6 +49,13 @@ const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind)
 	return names[kind];
 }
 
+enum cairn_verdict_kind cairn_verdict_kind(enum cairn_verdict verdict)
+{
+	return verdict == CAIRN_GROWING     ? CAIRN_VERDICT_GROWING
+	       : verdict == CAIRN_TOO_EARLY ? CAIRN_VERDICT_EARLY
+					    : CAIRN_VERDICT_STEADY;
+}
+
 static void copy_words(char *out, size_t size, const struct cairn_buffer *words)
 {
 	snprintf(out, size, "%.*s", (int)words->length, words->length ? words->data : "");
@@ -60,9 +67,7 @@ static void say_judgement(const struct judging *judging)
 	const struct cairn_judgement *judgement = &judging->judgement;
 	struct cairn_verdict_summary *summary = judging->summary;
 	struct cairn_buffer words = cairn_buffer(SIZE_MAX);
-	summary->kind = judgement->verdict == CAIRN_GROWING     ? CAIRN_VERDICT_GROWING
-			: judgement->verdict == CAIRN_TOO_EARLY ? CAIRN_VERDICT_EARLY
-								: CAIRN_VERDICT_STEADY;
+	summary->kind = cairn_verdict_kind(judgement->verdict);
 	summary->more_dumps = summary->kind == CAIRN_VERDICT_EARLY ? judging->leaks.total.more_dumps : 0;
 	summary->per_hour = judgement->process_per_hour;
 	if (judgement->hours_left >= 0)

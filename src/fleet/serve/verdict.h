@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "fleet/serve/archive.h"
+#include "series/trend.h"
 
 /* What the sentence says; cairn_verdict_kind_name has the names of the protocol. */
 enum cairn_verdict_kind {
@@ -25,6 +26,9 @@ struct cairn_verdict_summary {
 };
 
 const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind);
+
+/* The kind of a VERDICT on a whole service. */
+enum cairn_verdict_kind cairn_verdict_kind(enum cairn_verdict verdict);
 
 /* Judges ARCHIVE, whose newest dump is NEWEST; that may be empty. OTHERS_PER_HOUR is how fast other processes grow on the same machine.
  * Appends the JSON of /api/leaks to LEAKS and the array of layers of /api/series to LAYERS. */

@@ -21,6 +21,54 @@ static const char *words(struct cairn_trend trend)
 	return out.data;
 }
 
+static const char *fleet_words(const struct cairn_fleet *fleet)
+{
+	static struct cairn_buffer out;
+	cairn_buffer_free(&out);
+	out = cairn_buffer(SIZE_MAX);
+	cairn_words_fleet(fleet, &out);
+	cairn_buffer_byte(&out, '\0');
+	return out.data;
+}
+
+/* What is too early to tell is no all-clear. */
+static void test_fleet(void)
+{
+	struct cairn_fleet fleet = {.count = 2};
+	struct cairn_fleet_row rows[2] = {{.verdict = CAIRN_STEADY, .now = 900}, {.verdict = CAIRN_TOO_EARLY, .now = 100}};
+	rows[0].path = cairn_strings_add(&fleet.stacks, cairn_bytes_of("cache\nmain\n"));
+	rows[1].path = cairn_strings_add(&fleet.stacks, cairn_bytes_of("open_session\nmain\n"));
+	fleet.rows = rows;
+	is_text(fleet_words(&fleet), "too early to tell whether open_session keeps growing", "a tenth of the memory is too early to tell");
+	rows[1].now = 10;
+	is_text(fleet_words(&fleet), "nothing keeps growing", "a hundredth is not much");
+	rows[0].verdict = CAIRN_TOO_EARLY;
+	is_text(fleet_words(&fleet), "too early to tell whether cache keeps growing", "the largest is named");
+	fleet.count = 0;
+	is_text(fleet_words(&fleet), "too early to tell", "and nothing is known of no rows");
+	cairn_strings_free(&fleet.stacks);
+}
+
+/* The page has this rule, too: tests/unit/page/units.test.mjs reads the same list. */
+static void test_rates(void)
+{
+	FILE *list = fopen("tests/fixtures/rates.txt", "r");
+	char line[100], rate[CAIRN_WORDS_RATE];
+	int count = 0, wrong = 0;
+	while (list && fgets(line, sizeof line, list)) {
+		double per_hour;
+		int end = 0;
+		line[strcspn(line, "\n")] = 0;
+		if (line[0] == '#' || sscanf(line, "%lf %n", &per_hour, &end) != 1)
+			continue;
+		count++;
+		wrong += strcmp(cairn_words_rate(NULL, NULL, per_hour, rate), line + end) != 0;
+	}
+	ok(count >= 10 && wrong == 0, "%d rates have the unit that the list says: %d have not", count, wrong);
+	if (list)
+		fclose(list);
+}
+
 int main(void)
 {
 	static const struct {
@@ -62,9 +110,11 @@ int main(void)
 	cairn_buffer_text(&why, "; ");
 	cairn_words_no_samples(&(struct cairn_own_memory){.anonymous = 30 << 20, .swapped = 50 << 20, .before = 40 << 20}, 524288, &why);
 	cairn_buffer_byte(&why, '\0');
-	is_text(why.data, "no samples: sampling was off, or less was allocated than the sampling period of 512.0 KiB; no samples: sampling was "
-			  "off, or something else than the profiled allocator holds the 40.0 MiB by which the process has grown",
+	is_text(why.data, "no samples: sampling was off, or less was allocated than the sampling period of 512.0 KiB; no samples, but the "
+			  "process has grown by 40.0 MiB: something else than the profiled allocator holds that",
 		"memory that nobody samples is not too little of it");
 	cairn_buffer_free(&why);
+	test_fleet();
+	test_rates();
 	return tap_done();
 }
