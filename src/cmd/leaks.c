@@ -130,6 +130,7 @@ static void write_retention(const struct report *report)
 	const struct cairn_series_point *first = &report->series->points[0], *last = report->last;
 	double grown = last->resident - first->resident, live = last->bytes - first->bytes, freed = last->free - first->free;
 	char text[32], free[32];
+	bool named = report->judgement->mapped && report->judgement->verdict == CAIRN_GROWING;
 	if (!last->live || first->origin.process_id != last->origin.process_id || first->resident <= 0 || last->resident <= 0 ||
 	    grown < fmax(least, share * last->resident) || live > grown / 4)
 		return;
@@ -139,7 +140,7 @@ static void write_retention(const struct report *report)
 		cairn_buffer_format(report->out, "%s is free memory in arenas, which the allocator keeps (cairn why)\n",
 				    cairn_text_human(freed, free));
 	else
-		cairn_buffer_text(report->out, "cairn why says what it is\n");
+		cairn_buffer_text(report->out, named ? "it is that mapped memory\n" : "cairn why says what it is\n");
 }
 
 static void write_summary(const struct report *report)

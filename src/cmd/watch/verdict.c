@@ -185,7 +185,8 @@ static void say(const struct cairn_watch_verdicts *verdicts, struct target *targ
 		cairn_json_close(&json, '}');
 	} else {
 		cairn_watch_event_text(&line, time(NULL), target->pid, target->program);
-		cairn_buffer_format(&line, "  %s: %s", verdict, summary);
+		bool said = strncmp(summary, verdict, strlen(verdict)) == 0; /* "too early to tell" */
+		cairn_buffer_format(&line, "  %s%s%s", said ? "" : verdict, said ? "" : ": ", summary);
 	}
 	cairn_watch_say(&line);
 }

@@ -5,6 +5,7 @@
 #include "live/restart.h"
 #include "report/closure.h"
 #include "series/bill.h"
+#include "series/series.h"
 #include "symbol/find.h"
 #include "symbol/symbolize.h"
 
@@ -83,8 +84,15 @@ void cairn_check_dump_samples(struct cairn_diagnosis *diagnosis, struct cairn_fi
 {
 	char human[24];
 	const struct cairn_profile *profile = &diagnosis->profile;
+	struct cairn_own_memory own = cairn_own_memory_of(profile);
+	double unseen = cairn_own_memory_unseen(&own, profile->period);
 	if (!cairn_check_has_samples(profile) && engine_warning(diagnosis).length) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples: the engine does not see the allocator of the program");
+	} else if (!cairn_check_has_samples(profile) && unseen > 0) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there are no samples, but the process has grown by %s: something else than the profiled allocator holds "
+				  "that",
+				  cairn_text_human(unseen, human));
 	} else if (!cairn_check_has_samples(profile)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples: sampling was off, or less was allocated than the period of %s",
