@@ -80,10 +80,13 @@ void cairn_symbolize_explain(const struct cairn_profile *profile, const struct c
 		const char *path = module->module == CAIRN_NONE ? "" : cairn_profile_string(profile, profile->modules[module->module].path);
 		if (cairn_allocator_is_module(path))
 			continue;
-		cairn_buffer_text(out, *path ? cairn_base_name(path) : "code without a file");
-		cairn_buffer_format(out, ": %s", module->reason);
+		if (*path)
+			cairn_buffer_format(out, "%s: %s", cairn_base_name(path), module->reason);
+		else
+			cairn_buffer_text(out, "code made at run time has no names (node --perf-basic-prof writes them)");
+		cairn_buffer_format(out, ": %zu of %zu frames without a name", module->unnamed, module->locations);
 		if (total != 0)
-			cairn_buffer_format(out, ", %.1f %% of %s", 100 * part, *unit ? unit : "all");
-		cairn_buffer_format(out, " (%zu of %zu addresses)\n", module->unnamed, module->locations);
+			cairn_buffer_format(out, ", in %.1f %% of %s", 100 * part, *unit ? unit : "all");
+		cairn_buffer_byte(out, '\n');
 	}
 }

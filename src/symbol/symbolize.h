@@ -59,7 +59,7 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 void cairn_symbolize_weigh(const struct cairn_profile *profile, const struct cairn_symbolize_scope *scope,
 			   struct cairn_symbolize_report *report);
 
-/* Writes one line for each module with unnamed locations: "libfoo.so: no debug file for build-id …, 12.0 % of bytes". Leaves out modules
+/* Writes one line for each module with unnamed locations: "libfoo.so: no debug file for build-id …: 1 of 6 frames without a name, in 12.0 % of bytes". Leaves out modules
  * with less than SHARE (0 to 1) of the weight, and allocators, whose own frames are not shown. */
 void cairn_symbolize_explain(const struct cairn_profile *profile, const struct cairn_symbolize_report *report, double share,
 			     struct cairn_buffer *out);

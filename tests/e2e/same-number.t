@@ -110,9 +110,9 @@ E
 notes() { "$cairn" "$@" "$scratch/two.heap" 2>&1 >/dev/null; }
 like "$(notes top)" '*libalpha.so: *90.0 % of bytes*; names are missing from 1 more file, *' 'all is shown: the note names the heaviest file and counts the other'
 is "$(notes top | wc -l)" 1 'in one line'
-like "$(notes top --focus libbeta)" 'cairn: note: libbeta.so: *100.0 % of bytes (2 of 2 addresses)' '--focus: the note is about what it leaves'
-like "$(notes top -n 1)" '*libalpha.so: *addresses)' '-n: and about the rows that are printed'
-like "$(notes top --files -n 1)" '*libalpha.so: *addresses)' 'by file too'
+like "$(notes top --focus libbeta)" 'cairn: note: libbeta.so: *: 2 of 2 frames without a name, in 100.0 % of bytes' '--focus: the note is about what it leaves'
+like "$(notes top -n 1)" '*libalpha.so: *without a name*' '-n: and about the rows that are printed'
+like "$(notes top --files -n 1)" '*libalpha.so: *without a name*' 'by file too'
 like "$(notes collapsed)" '*libalpha.so*1 more file*' 'formats without rows show everything'
 is "$(notes top -q)$(notes top --quiet)" '' '-q: no note'
 done_testing
