@@ -117,7 +117,7 @@ run_page() {
 run_page README.md 12 8080 service
 # What the README shows of `cairn run` is what it prints, but for numbers and for who held most after so short a time.
 summary() {
-	grep '^cairn: note: ' | head -n 5 | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(highest: .* of memory) .*/\1/; s/[KMG]iB/MiB/g'
+	grep '^cairn: note: ' | head -n 5 | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(peak of private memory: N [KMG]iB) .*/\1/; s/[KMG]iB/MiB/g'
 }
 is "$(summary <"$scratch/README.md/out.1")" "$(summary <README.md)" "README.md shows what cairn run prints"
 is "$(grep 'held by: .* 0 B' "$scratch/README.md/out.1")" '' "and names only functions that hold something"

@@ -35,7 +35,7 @@ is $? 5 "run passes the exit code through"
 [[ $out != *jemalloc* ]]
 ok $? "a program keeps the allocator it has"
 is "$(wc -l <<<"$out")" 5 "a summary of five lines"
-like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: at the end*profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
+like "$out" "*short (process *) exited with code 5 after *, peak RSS *live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*peak of private memory: at the end*profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
 	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
 is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
 rm -f cairn.*
@@ -100,7 +100,7 @@ int main(void) { for (int i = 0; i < 20000; i++) free(memset(malloc(4000), 1, 40
 C
 $cc -O1 -w -include string.h -fno-builtin "$scratch/frees.c" -o "$scratch/frees"
 out=$("$cairn" run --period 16K -- "$scratch/frees" 2>&1)
-like "$out" "*live at the end: 0 B in 1 process*highest*profile: *" "a program that frees everything holds nothing"
+like "$out" "*live at the end: 0 B in 1 process*peak of private memory*profile: *" "a program that frees everything holds nothing"
 is "$(grep -c 'held by' <<<"$out")" 0 "and no function is said to hold it"
 rm -f cairn.*
 
@@ -158,13 +158,13 @@ run_peak() {
 	wait $runner
 }
 run_peak
-like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \
+like "$(cat "$scratch/err")" "*live at the end:*peak of private memory: [5-7]?.? MiB in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \
 	"what was highest and is gone at the end is shown"
 [ "$(mebibytes cairn.ends.*.peak.heap)" -ge 50 ] && [ "$(mebibytes "$(ls cairn.ends.*.heap | grep -v peak)")" -le 10 ]
 ok $? "and left beside the profile of the end"
 like "$("$cairn" dumps .)" "*.peak.heap  \[first, highest\]*" "cairn dumps calls the same one the highest"
 rm -f cairn.*
-like "$("$cairn" run -- sh -c "$scratch/short; exit 3" 2>&1)" '*sh (process *) exited with code 3 after * s, its largest process had at most * MiB resident*' \
+like "$("$cairn" run -- sh -c "$scratch/short; exit 3" 2>&1)" '*sh (process *) exited with code 3 after * s, peak RSS * MiB in its largest process*' \
 	"the peak of a child is not said to be that of the command"
 rm -f cairn.*
 mkdir v1.2

@@ -173,8 +173,8 @@ static void say_ending(const struct cairn_supervision *run, const char *name)
 	if (run->left > 0)
 		snprintf(left, sizeof left, "; %zu descendant process%s still run%s", run->left, run->left == 1 ? "" : "es",
 			 run->left == 1 ? "s" : "");
-	cairn_note("%s (process %d) %s after %.1f s, %sat most %s resident%s", name, run->pid, ending, run->seconds,
-		   run->had_children ? "its largest process had " : "", resident, left);
+	cairn_note("%s (process %d) %s after %.1f s, peak RSS %s%s%s", name, run->pid, ending, run->seconds, resident,
+		   run->had_children ? " in its largest process" : "", left);
 }
 
 static void format_time(int64_t time_ns, char *out, size_t size)
@@ -277,13 +277,13 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 			cairn_note("held by: %s", now.held.data);
 		format_time(highest->time_ns, clock, sizeof clock);
 		if (highest->count > 0 && (!at_end || peak.good || highest->memory > end->memory))
-			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human(most, memory),
+			cairn_note("peak of private memory: %s in %zu process%s at %s%s%s", cairn_text_human(most, memory),
 				   highest->processes, plural(highest->processes), clock, peak.good ? "; its profile is " : "",
 				   peak.good ? shorten(peak.path) : "");
 		else if (at_end && (double)run->most <= about_same * fmax((double)end->memory, now.total))
-			cairn_note("highest: at the end");
+			cairn_note("peak of private memory: at the end");
 		else
-			cairn_note("highest: %s of memory", cairn_text_human((double)run->most, memory));
+			cairn_note("peak of private memory: %s", cairn_text_human((double)run->most, memory));
 		if (now.good)
 			cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));
 	}
