@@ -12,6 +12,7 @@
 #include "fleet/serve/store.h"
 #include "fleet/serve/work.h"
 #include "http/tcp.h"
+#include "live/page_dump.h"
 #include "live/service.h"
 #include "process/clock.h"
 
@@ -200,7 +201,12 @@ static bool open_server(struct cairn_error *error)
 		.stop = &serve.stop,
 	};
 	serve.server = cairn_server_open(&options, error);
-	return serve.server && cairn_server_listen(serve.server, listener, local, error);
+	if (!serve.server || !cairn_server_listen(serve.server, listener, local, error))
+		return false;
+	/* Without it, commands take their own dumps. */
+	char name[CAIRN_PAGE_DUMP_NAME];
+	int beside = cairn_unix_listen(cairn_page_dump_name(getpid(), name));
+	return beside < 0 || cairn_server_listen(serve.server, beside, true, error);
 }
 
 /* What to show. */
@@ -256,8 +262,11 @@ static bool add(const char *name, struct cairn_error *error)
 		return cairn_fail_usage(error, "an empty name: give a PID, socket, URL, service or folder");
 	if (cairn_target_is(name)) {
 		/* The process must exist, but need not answer: it may get an agent later, or be stopped for the moment. */
-		if (!cairn_target_find(&target, name, NULL, error) && (target.pid == 0 || (kill(target.pid, 0) != 0 && errno == ESRCH)))
-			return false;
+		if (!cairn_target_find_ledger(&target, name, NULL, error)) {
+			if (target.pid == 0 || (kill(target.pid, 0) != 0 && errno == ESRCH))
+				return false;
+			cairn_note("%s", error->text);
+		}
 		return follow(name, false, error);
 	}
 	if (stat(name, &status) == 0 || strchr(name, '/')) {

@@ -129,17 +129,22 @@ int cairn_unix_listen(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct stat status;
+	size_t length = strlen(path);
+	bool abstract = path[0] == '@';
 	errno = ENAMETOOLONG;
-	if (strlen(path) >= sizeof address.sun_path)
+	if (length >= sizeof address.sun_path)
 		return -1;
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode) && !cairn_unix_answers(path))
+	memcpy(address.sun_path, path, length + 1);
+	if (abstract)
+		address.sun_path[0] = 0;
+	else if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode) && !cairn_unix_answers(path))
 		unlink(path);
 	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (descriptor < 0)
 		return -1;
 	fchmod(descriptor, 0600); /* before bind: there is no moment at which others could connect */
-	return start(descriptor, bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0);
+	size_t size = abstract ? offsetof(struct sockaddr_un, sun_path) + length : sizeof address;
+	return start(descriptor, bind(descriptor, (struct sockaddr *)&address, (socklen_t)size) == 0);
 }
 
 /* A page of any site can reach this machine as 0.0.0.0 or the like, a name that belongs to nobody. */

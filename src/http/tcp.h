@@ -36,7 +36,8 @@ int cairn_tcp_listen(struct cairn_tcp *tcp);
 char *cairn_tcp_show(const struct cairn_tcp *tcp, char out[CAIRN_TCP_SHOWN]);
 
 /* Listens on a unix socket at PATH that only its user can use. Replaces a socket that nobody listens on any more, but nothing else. Returns
- * -1 and sets errno on failure. */
+ * -1 and sets errno on failure. A PATH that begins with @ is an abstract name: anybody can connect to it, and peer.h decides who is
+ * heard. */
 int cairn_unix_listen(const char *path);
 /* Whether somebody listens on the socket PATH, or may. */
 bool cairn_unix_answers(const char *path);

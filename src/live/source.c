@@ -11,6 +11,7 @@
 #include "dump/name.h"
 #include "live/files.h"
 #include "live/owner.h"
+#include "live/page_dump.h"
 #include "live/store_source.h"
 #include "live/target.h"
 #include "live/walked.h"
@@ -60,13 +61,18 @@ static enum cairn_shown shown_by(const struct cairn_source_options *options, uns
 	return shown;
 }
 
-/* Asks the live process that TARGET is; BODY receives its answer. */
+static bool wants_walk(const struct cairn_read_options *reading)
+{
+	return reading->shown == CAIRN_SHOWN_FRAGMENTATION || reading->every_kind;
+}
+
+/* Asks the live process that TARGET is; BODY receives its answer, unless it has a dump of it already. */
 static bool read_live(struct cairn_profile *profile, const struct cairn_target *target, struct cairn_buffer *body, const char *name,
 		      const struct cairn_read_options *reading, struct cairn_error *error)
 {
-	bool good = cairn_target_snapshot(target, body, error);
+	bool good = body->length > 0 || cairn_target_snapshot(target, body, error);
 	struct cairn_error why = {{0}};
-	if (good && (reading->shown == CAIRN_SHOWN_FRAGMENTATION || reading->every_kind))
+	if (good && wants_walk(reading))
 		cairn_walked_snapshot(target, body, &why);
 	good = good && cairn_profile_read(profile, cairn_buffer_bytes(body), name, reading, error);
 	if (good && reading->shown == CAIRN_SHOWN_FRAGMENTATION && why.text[0] && !(profile->facts.shows >> CAIRN_SHOWN_FRAGMENTATION & 1))
@@ -221,8 +227,12 @@ bool cairn_source_take(struct cairn_profile *profile, const struct cairn_target 
 {
 	struct cairn_read_options reading;
 	cairn_profile_init(profile);
-	return read_options(options, &reading, error) && read_live(profile, target, dump, name, &reading, error) &&
-	       settle(profile, name, options, error);
+	if (!read_options(options, &reading, error))
+		return false;
+	int pid = cairn_target_process(target);
+	if (pid > 0 && !wants_walk(&reading))
+		cairn_page_dump(pid, dump);
+	return read_live(profile, target, dump, name, &reading, error) && settle(profile, name, options, error);
 }
 
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,

@@ -117,22 +117,6 @@ static struct cairn_peer answering(const char *path, int inside)
 	return trial.peer;
 }
 
-/* Whether process PID runs as USER: one of its real, effective, saved and file system users. A process that began to listen as root may
- * have become another user since. */
-static bool runs_as(int pid, unsigned user)
-{
-	char path[CAIRN_PROC_PATH], line[64];
-	uint64_t number;
-	if (user == 0)
-		return true;
-	if (!cairn_proc_line(cairn_proc_path(path, pid, "status"), "Uid:", line, sizeof line))
-		return false;
-	for (struct cairn_bytes rest = cairn_bytes_of(line); cairn_text_decimal(&rest, &number); rest = cairn_text_trim(rest))
-		if (number == user)
-			return true;
-	return false;
-}
-
 static bool is_forbidden(int code)
 {
 	return code == EACCES || code == EPERM;
@@ -144,7 +128,7 @@ static bool answers(struct cairn_target *target)
 	struct cairn_peer peer = answering(target->socket, target->inside ? target->pid : 0);
 	target->forbidden = target->forbidden || (!peer.pid && is_forbidden(errno));
 	bool found = peer.pid == target->pid || (peer.pid && cairn_companion_is_of(peer.pid, target->pid));
-	if (!found || runs_as(target->pid, peer.user))
+	if (!found || cairn_proc_runs_as(target->pid, peer.user))
 		return found;
 	/* The number was used again, and the socket is of a process that had it before. */
 	target->foreign = true;
@@ -365,10 +349,10 @@ static bool approve(void *context, int descriptor, struct cairn_error *error)
 	const struct cairn_target *target = ((const struct asking *)context)->target;
 	struct cairn_peer peer = cairn_peer_of(descriptor);
 	struct stat status;
-	if (target->pid && peer.pid != target->pid && !(cairn_companion_is_of(peer.pid, target->pid) && runs_as(target->pid, peer.user)))
+	if (target->pid && peer.pid != target->pid && !(cairn_companion_is_of(peer.pid, target->pid) && cairn_proc_runs_as(target->pid, peer.user)))
 		return cairn_fail(error, "process %d does not answer on %s any more; process %d does", target->pid, target->socket, peer.pid);
 	if (target->pid)
-		return runs_as(target->pid, peer.user) || fail_foreign(target, target->socket, peer.user, error);
+		return cairn_proc_runs_as(target->pid, peer.user) || fail_foreign(target, target->socket, peer.user, error);
 	return peer.user == 0 || (stat(target->socket, &status) == 0 && peer.user == status.st_uid) ||
 	       cairn_fail(error, "%s is answered as user %u, which is neither root nor its owner; it is not asked", target->socket, peer.user);
 }

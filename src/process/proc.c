@@ -202,6 +202,20 @@ int cairn_proc_inner_number(const char *path)
 	return (int)innermost;
 }
 
+bool cairn_proc_runs_as(int pid, unsigned user)
+{
+	char path[CAIRN_PROC_PATH], line[64];
+	uint64_t number;
+	if (user == 0)
+		return true;
+	if (!cairn_proc_line(cairn_proc_path(path, pid, "status"), "Uid:", line, sizeof line))
+		return false;
+	for (struct cairn_bytes rest = cairn_bytes_of(line); cairn_text_decimal(&rest, &number); rest = cairn_text_trim(rest))
+		if (number == user)
+			return true;
+	return false;
+}
+
 bool cairn_proc_is_secure(int pid)
 {
 	char path[CAIRN_PROC_PATH], room[2048];

@@ -64,6 +64,10 @@ bool cairn_proc_mask(const char *path, const char *key, uint64_t *mask);
 /* The number that a process or thread has in its own namespace. PATH is that of its status. Returns 0 if it is unknown. */
 int cairn_proc_inner_number(const char *path);
 
+/* Whether process PID runs as USER: one of its real, effective, saved and file system users. A process that began to listen as root may
+ * have become another user since, so root is taken for all. */
+bool cairn_proc_runs_as(int pid, unsigned user);
+
 /* Whether the program got rights from its file when it was started, so that the loader ignores LD_PRELOAD (AT_SECURE in auxv). */
 bool cairn_proc_is_secure(int pid);
 

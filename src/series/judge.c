@@ -18,6 +18,8 @@ static const double sigmas_95 = 1.959964, wide = 2, far_hours = 365 * 24;
 /* A line through fewer points, or less than two seconds, is none. */
 enum { line_points = 3, forecast_points = 5, hidden_points = 8 };
 static const double line_hours = 2.0 / 3600, settled_hours = CAIRN_SETTLED_SECONDS / 3600.0;
+/* For minutes after its start an allocator takes memory that its heap has use for later. */
+static const double hidden_hours = 300.0 / 3600;
 
 const char *cairn_limit_name(enum cairn_limit_kind kind)
 {
@@ -179,7 +181,7 @@ static double find_hidden(const struct cairn_series *series)
 		values[i] = memory_at(&series->points[i]);
 		run[i] = series->points[i].run;
 	}
-	if (process.known && hours[series->point_count - 1] >= settled_hours) {
+	if (process.known && hours[series->point_count - 1] >= hidden_hours) {
 		struct cairn_trend_clock clock;
 		struct cairn_trend_judge judge;
 		cairn_trend_clock_make(&clock, hours, run, series->point_count);

@@ -34,11 +34,17 @@ struct work {
 enum { points_least = 3 };
 static const double settled_hours = CAIRN_SETTLED_SECONDS / 3600.0;
 
-/* Combines both kinds of evidence. Whether a path grows is decided by ages, if they tell: a rise of objects that die is load, not a leak. */
+static bool is_open(const struct cairn_trend *trend)
+{
+	return trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_TOO_EARLY;
+}
+
+/* Combines both kinds of evidence. Whether a path grows, how fast, and whether it is too early to tell is decided by ages alone, if they
+ * tell: a rise of objects that die is load, not a leak, and one dump leads to the same answer as many. */
 static enum cairn_leak_evidence combine(const struct work *work, struct cairn_trend *trend, const struct cairn_trend *by_age, bool tell)
 {
 	bool grows = trend->verdict == CAIRN_GROWING, stays = by_age->verdict == CAIRN_GROWING;
-	if (work->clock.count < points_least || (stays && !grows) || (grows && !stays && tell)) {
+	if (work->clock.count < points_least || (stays && !grows) || (tell && (is_open(trend) || is_open(by_age)))) {
 		*trend = *by_age;
 		return CAIRN_BY_AGES;
 	}
@@ -70,7 +76,7 @@ static enum cairn_leak_evidence judge(const struct work *work, struct workspace 
 	if (!ages || (work->age_clock.endless && work->clock.count >= points_least))
 		return CAIRN_BY_DUMPS;
 	struct cairn_trend by_age;
-	cairn_ages_judge(&by_age, ages, &work->age_clock, shared);
+	cairn_ages_judge(&by_age, ages, &work->age_clock, comparisons);
 	by_age.since += by_age.since < 0 ? work->leaks->hours : 0; /* hours after the first point, as in TREND */
 	return combine(work, trend, &by_age, cairn_ages_tell(ages, &work->age_clock));
 }

@@ -215,11 +215,20 @@ static int64_t note_cost(struct cairn_serve_process *process, int64_t used)
 	return before && before < now ? before : now;
 }
 
+static void begin_look(struct cairn_serve_process *process)
+{
+	pthread_mutex_lock(&process->serve->lock);
+	process->looks = true;
+	pthread_mutex_unlock(&process->serve->lock);
+}
+
 static void count_look(struct cairn_serve_process *process, bool good)
 {
 	pthread_mutex_lock(&process->serve->lock);
+	process->looks = false;
 	process->snapshots += good;
 	process->failures += !good;
+	pthread_cond_broadcast(&process->serve->changed);
 	pthread_mutex_unlock(&process->serve->lock);
 }
 
@@ -245,6 +254,7 @@ void *cairn_serve_follow(void *context)
 			}
 			attend(process, pid);
 		}
+		begin_look(process);
 		bool good = look(process, &error);
 		count_look(process, good);
 		if (has_ended(process))

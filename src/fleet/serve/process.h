@@ -89,6 +89,7 @@ struct cairn_serve_process {
 	uint64_t snapshots, failures;
 	bool has_freed; /* the newest dump says what was freed */
 	bool wanted; /* a snapshot was requested */
+	bool looks;  /* one is being taken */
 	bool memory_open;
 	struct cairn_memory memory;
 	struct cairn_memory_reading reading; /* the last one */

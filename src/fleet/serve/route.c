@@ -283,6 +283,21 @@ static bool take_snapshot(const struct asking *asking)
 	return true;
 }
 
+/* Of the process that runs with the PID that the query has, for commands on this machine. */
+static bool take_newest(const struct asking *asking)
+{
+	char text[24] = "";
+	struct cairn_serve *serve = asking->serve;
+	cairn_query_get(asking->exchange->request.query, "pid", text, sizeof text);
+	long pid = strtol(text, NULL, 10);
+	for (size_t i = 0; i < serve->process_count; i++) {
+		struct cairn_serve_process *process = serve->processes[i];
+		if (pid > 0 && process->pid == pid && process->name && process->state != CAIRN_SERVE_ENDED)
+			return !cairn_serve_work_add(asking->exchange, process, CAIRN_TASK_NEWEST, NULL);
+	}
+	return answer_error(&asking->exchange->response, 404, "no such process is followed");
+}
+
 /* One of these answers: `answer` at once, which returns false if it leaves the exchange to a thread; `show` with JSON about the process; or
  * a thread, by doing `task` (work.h). */
 static const struct route {
@@ -294,6 +309,7 @@ static const struct route {
 	bool is_of_no_process;
 } routes[] = {
 	{"GET", "/api/events", open_stream, .is_of_no_process = true},
+	{"GET", "/api/newest", take_newest, .is_of_no_process = true},
 	{"GET", "/api/processes", list_processes, .is_of_no_process = true},
 	{"GET", "/api/series", show_series},
 	{"GET", "/api/tree", show_tree},

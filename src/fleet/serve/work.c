@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/serve/work.h"
 
+#include "base/condition.h"
 #include "base/json.h"
 #include "base/lock.h"
 #include "base/time.h"
@@ -13,6 +14,7 @@
 #include "live/doctor/doctor.h"
 #include "live/judged.h"
 #include "page/series.h"
+#include "process/clock.h"
 #include "profile/read.h"
 #include "report/list.h"
 #include "series/timeline.h"
@@ -29,6 +31,7 @@ enum { threads = 4,
        cpu_seconds = 10,
        cpu_seconds_most = 60,
        cpu_frequency = 99 };
+static const int64_t newest_wait_ns = 10 * CAIRN_SECOND_NS;
 static const char json_type[] = "application/json";
 
 struct job {
@@ -460,6 +463,32 @@ static bool attach(struct job *job, struct cairn_error *error)
 	return true;
 }
 
+/* Takes the next dump, which the page shows from then on, and answers with it: who judges it says what the page says. */
+static bool take_newest(struct job *job, struct cairn_error *error)
+{
+	struct cairn_serve_process *process = job->process;
+	struct cairn_serve *serve = process->serve;
+	int64_t until = cairn_clock_ns() + newest_wait_ns;
+	pthread_mutex_lock(&serve->lock);
+	uint64_t snapshots = process->snapshots, looks = snapshots + process->failures;
+	if (!process->looks) {
+		process->wanted = true;
+		pthread_cond_broadcast(&serve->changed);
+	}
+	while (process->snapshots + process->failures == looks && !atomic_load(&serve->stop) && cairn_clock_ns() < until)
+		cairn_condition_wait(&serve->changed, &serve->lock, until);
+	bool taken = process->snapshots > snapshots;
+	pthread_mutex_unlock(&serve->lock);
+	if (!taken)
+		return cairn_fail_usage(error, "no snapshot could be taken");
+	struct cairn_response *response = &job->exchange->response;
+	cairn_response_start(response, 200, CAIRN_OCTETS);
+	pthread_mutex_lock(&process->heavy);
+	cairn_buffer_append(&response->body, process->newest.data, process->newest.length);
+	pthread_mutex_unlock(&process->heavy);
+	return true;
+}
+
 static bool answer_query(struct job *job, struct cairn_error *error)
 {
 	(void)error;
@@ -481,6 +510,7 @@ static const struct {
 	[CAIRN_TASK_QUERY] = {answer_query, false},
 	[CAIRN_TASK_ATTACH] = {attach, true},
 	[CAIRN_TASK_OPEN] = {open_file, true}, /* of a hostile file, it may take seconds */
+	[CAIRN_TASK_NEWEST] = {take_newest, true},
 };
 
 static void perform(struct job *job)

@@ -20,6 +20,7 @@ enum cairn_serve_task {
 	CAIRN_TASK_QUERY, /* a query of Grafana to the store */
 	CAIRN_TASK_ATTACH,
 	CAIRN_TASK_OPEN, /* a profile in the body of the request */
+	CAIRN_TASK_NEWEST, /* takes a snapshot and answers with it */
 };
 
 /* Leaves EXCHANGE to one of these threads. If too many requests wait, answers it and returns false. PATH is the path on the agent, for

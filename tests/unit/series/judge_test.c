@@ -19,6 +19,7 @@ struct service {
 	double available, limit, group, mapped;
 	bool of_group;
 	int dumps;
+	bool aged, last_only; /* the newest dump has ages: of the second path nothing is freed; only that dump is there */
 };
 
 struct judged {
@@ -27,6 +28,25 @@ struct judged {
 	struct cairn_leaks leaks;
 	struct cairn_judgement judgement;
 };
+
+enum { aged_each = 100, short_class = 10 };
+
+/* Of each path, so many samples live that came evenly since the start; as many lived for milliseconds. */
+static void add_ages(struct cairn_profile *profile, int minutes)
+{
+	profile->freed = calloc(paths, sizeof *profile->freed);
+	profile->freed_count = paths;
+	profile->aged = calloc(paths * aged_each, sizeof *profile->aged);
+	profile->aged_count = profile->aged_capacity = paths * aged_each;
+	for (uint32_t p = 0; p < paths; p++) {
+		profile->freed[p] = (struct cairn_freed){.stack = p, .samples = aged_each, .lifetimes = {[short_class] = aged_each}};
+		for (int i = 0; i < aged_each; i++) /* what does not leak has lived since the start */
+			profile->aged[p * aged_each + (uint32_t)i] = (struct cairn_aged){
+				.sample = p, .age_us = (uint64_t)(6e7 * minutes * (p == 1 ? (i + 0.5) / aged_each : 0.999)), .objects = 128,
+				.bytes = period,
+			};
+	}
+}
 
 static void add_dump(struct cairn_series *series, const struct service *service, int i)
 {
@@ -51,6 +71,8 @@ static void add_dump(struct cairn_series *series, const struct service *service,
 	facts->limit_of_group = service->of_group;
 	facts->group_bytes = service->group;
 	facts->mapped_bytes = service->mapped;
+	if (service->aged && i == (service->dumps ? service->dumps : dumps) - 1)
+		add_ages(&profile, 1 + i);
 	cairn_series_add(series, &profile, "made up", &error);
 	cairn_profile_free(&profile);
 }
@@ -60,7 +82,8 @@ static void open_judged(struct judged *judged, const struct service *service)
 	struct cairn_error error;
 	size_t duplicates;
 	cairn_series_start(&judged->series);
-	for (int i = 0; i < (service->dumps ? service->dumps : dumps); i++)
+	int count = service->dumps ? service->dumps : dumps;
+	for (int i = service->last_only ? count - 1 : 0; i < count; i++)
 		add_dump(&judged->series, service, i);
 	cairn_series_finish(&judged->series, &duplicates);
 	cairn_view_make(&judged->view, &judged->series.profile, &(struct cairn_view_options){0}, &error);
@@ -235,9 +258,21 @@ static void test_mapped(void)
 	close_judged(&judged);
 }
 
+/* Where ages tell, many dumps lead to the same sentence as the newest alone. */
+static void test_ages(void)
+{
+	char many[300];
+	struct service service = {.rise = {0, 2 * mib, 0}, .own_rise = 2 * mib, .aged = true};
+	snprintf(many, sizeof many, "%s", verdict_on(service, 0));
+	service.last_only = true;
+	is_text(many, verdict_on(service, 0), "sixteen dumps and the last of them say: %s", many);
+	ok(strncmp(many, "remember keeps growing, by ", 27) == 0, "which is by ages");
+}
+
 int main(void)
 {
 	test_sentences();
+	test_ages();
 	test_forecast();
 	test_mapped();
 	return tap_done();
