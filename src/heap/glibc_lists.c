@@ -82,18 +82,20 @@ static const struct cache_layout layouts[] = {
 };
 enum { bins_most = 76, small_bins = 64 };
 
-static bool is_version(const struct cairn_glibc *glibc, const struct cache_layout *layout)
+/* Whether a chunk of SIZE may be one of LAYOUT. A chunk that malloc takes from a bin is larger than asked by 16 bytes, where these would be
+ * too few for a chunk of their own. */
+static bool is_layout(const struct cairn_glibc *glibc, const struct cache_layout *layout, uint64_t size)
 {
-	return glibc->last >= layout->first && glibc->first <= layout->last;
+	return (size == layout->chunk || size == layout->chunk + 16u) && glibc->last >= layout->first && glibc->first <= layout->last;
 }
 
 bool cairn_glibc_may_be_cache(const struct cairn_glibc *glibc, uint64_t size)
 {
-	enum { most = 1 << 16 };
-	if (size < layouts[0].chunk || size > 0x300 || glibc->cache_count >= most)
+	enum { most = 1 << 16, largest = 0x310 };
+	if (size < layouts[0].chunk || size > largest || glibc->cache_count >= most)
 		return false;
 	for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-		if (layouts[i].chunk == size && is_version(glibc, &layouts[i]))
+		if (is_layout(glibc, &layouts[i], size))
 			return true;
 	return false;
 }
@@ -185,8 +187,7 @@ void cairn_glibc_read_caches(struct cairn_glibc *glibc)
 		cairn_image_word(glibc->image, glibc->caches[i] + 8, &size);
 		size &= ~(uint64_t)CAIRN_GLIBC_FLAGS;
 		for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++)
-			if (layouts[k].chunk == size && is_version(glibc, &layouts[k]) &&
-			    parse_cache(glibc, glibc->caches[i], &layouts[k], &cache) && read_cache(glibc, &cache))
+			if (is_layout(glibc, &layouts[k], size) && parse_cache(glibc, glibc->caches[i], &layouts[k], &cache) && read_cache(glibc, &cache))
 				break;
 	}
 }

@@ -93,21 +93,6 @@ bool cairn_walk_process(struct cairn_walk *walk, int pid, const struct cairn_ima
 	return true;
 }
 
-bool cairn_walk_thread_caches(int pid, uint64_t *bytes)
-{
-	struct cairn_walk walk;
-	bool found = false;
-	*bytes = 0;
-	if (cairn_walk_process(&walk, pid, NULL, NULL))
-		for (size_t i = 0; i < walk.heap_count; i++)
-			if (walk.heaps[i].kind == CAIRN_WALK_GLIBC && walk.heaps[i].is_read) {
-				*bytes += walk.heaps[i].sum.cached;
-				found = true;
-			}
-	cairn_walk_free(&walk);
-	return found;
-}
-
 void cairn_walk_free(struct cairn_walk *walk)
 {
 	if (walk->owns_image) {

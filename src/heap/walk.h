@@ -101,10 +101,6 @@ double cairn_walk_return_error(enum cairn_walk_kind kind);
 /* Reads all heaps of process PID, which goes on working. Fails if its memory may not be read. Free it in any case. */
 bool cairn_walk_process(struct cairn_walk *walk, int pid, const struct cairn_image_limits *limits, struct cairn_error *error);
 
-/* What glibc keeps in the caches of the threads of process PID, which its own statistics count as used. Walks its heap for that. Returns
- * false if it has no glibc whose heap can be read. */
-bool cairn_walk_thread_caches(int pid, uint64_t *bytes);
-
 /* Reads all heaps in IMAGE, which it fills in. What is wrong with one is said there. */
 void cairn_walk_image(struct cairn_walk *walk, struct cairn_image *image);
 void cairn_walk_free(struct cairn_walk *walk);
