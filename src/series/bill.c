@@ -106,6 +106,7 @@ void cairn_bill_facts_malloc(struct cairn_bill_facts *facts, const struct cairn_
 	facts->counts.physical = number(trailer, "malloc.physical");
 	facts->counts.used = number(trailer, "malloc.used");
 	facts->counts.cache = number(trailer, "malloc.cache");
+	facts->counts.central = number(trailer, "malloc.central");
 	facts->counts.fast = number(trailer, "malloc.fast");
 	facts->counts.free = number(trailer, "malloc.free");
 	facts->counts.top = least_of(number(trailer, "malloc.top"), facts->counts.free);
@@ -377,18 +378,19 @@ static struct pool take_pool(struct cairn_bill *bill, const struct cairn_bill_fa
  * mappings beyond these figures is unexplained; if only the profile is known, it counts as free memory. */
 static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
-	static const enum cairn_bill_line order[] = {CAIRN_BILL_TOP, CAIRN_BILL_FREE, CAIRN_BILL_METADATA, CAIRN_BILL_CACHE,
-						     CAIRN_BILL_FAST, CAIRN_BILL_SLACK, CAIRN_BILL_LIVE};
+	static const enum cairn_bill_line order[] = {CAIRN_BILL_TOP, CAIRN_BILL_FREE, CAIRN_BILL_METADATA, CAIRN_BILL_UNUSED,
+						     CAIRN_BILL_CACHE, CAIRN_BILL_FAST, CAIRN_BILL_SLACK, CAIRN_BILL_LIVE};
 	uint64_t *lines = bill->lines, used = malloc_used(facts), tables = 0, kept = facts->counts.free;
 	if (facts->malloc == CAIRN_BILL_TCMALLOC)
 		tables = less(facts->counts.physical, less(facts->counts.system, facts->counts.unmapped));
 	if (facts->malloc == CAIRN_BILL_MIMALLOC) /* it reports committed memory; only the profile knows which part is used */
 		kept = less(facts->counts.system, used);
-	uint64_t counted = used + facts->counts.cache + facts->counts.fast + kept + tables;
+	uint64_t counted = used + facts->counts.cache + facts->counts.central + facts->counts.fast + kept + tables;
 	struct pool pool = take_pool(bill, facts, counted);
 	lines[CAIRN_BILL_SLACK] = least_of(from_number((double)used * facts->slack), used);
 	lines[CAIRN_BILL_LIVE] = used - lines[CAIRN_BILL_SLACK];
 	lines[CAIRN_BILL_CACHE] = facts->counts.cache;
+	lines[CAIRN_BILL_UNUSED] = facts->counts.central;
 	lines[CAIRN_BILL_FAST] = facts->counts.fast;
 	lines[CAIRN_BILL_TOP] = facts->counts.top;
 	lines[CAIRN_BILL_FREE] = kept - least_of(facts->counts.top, kept) + (facts->has_malloc ? 0 : less(pool.resident, counted));

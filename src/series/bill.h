@@ -72,7 +72,8 @@ struct cairn_bill_facts {
 		uint64_t system;    /* obtained from the system, without mappings for single large objects */
 		uint64_t physical;  /* the same minus returned memory, plus its own tables */
 		uint64_t used;      /* in objects */
-		uint64_t cache;     /* in thread caches, and between them */
+		uint64_t cache;     /* in thread caches */
+		uint64_t central;   /* free in tcmalloc's central and transfer lists, from which threads fill their caches */
 		uint64_t fast;      /* in fast bins, which only glibc has */
 		uint64_t free;      /* kept */
 		uint64_t top;       /* the part of `free` at the ends of arenas, which was often never touched */

@@ -54,7 +54,11 @@ print(paths); sys.exit(not sum(size for size, stack in paths if "main" in stack)
 	bill "$allocator, 16 threads, half freed" "$pid" 256 "live=$(held)"
 	[ $allocator = jemalloc ] || holds "$allocator: what it keeps of the freed half is a line" python3 -c 'import json, subprocess, sys
 lines = {line["key"]: line["bytes"] >> 20 for line in json.loads(subprocess.run(sys.argv[1:], capture_output=True).stdout)["lines"]}
-print(lines); sys.exit(not 100 < lines["free"] + lines["thread_caches"] < 300)' "$cairn" rss --json "$pid"
+print(lines); sys.exit(not 100 < lines["free"] + lines["unused"] + lines["thread_caches"] < 300)' "$cairn" rss --json "$pid"
+	[ $allocator = libc ] || [ $allocator = tcmalloc_minimal ] && holds "$allocator: what threads cache is told apart" python3 -c 'import json, subprocess, sys
+bill = json.loads(subprocess.run(sys.argv[1:], capture_output=True).stdout)
+cached = next(line["bytes"] for line in bill["lines"] if line["key"] == "thread_caches")
+print(cached, bill["notes"]); sys.exit(not 0 < cached <= 34 << 20 or any("tcache" in note for note in bill["notes"]))' "$cairn" rss --json "$pid"
 	end
 done
 

@@ -171,7 +171,8 @@ static void write_tcmalloc(struct cairn_buffer *out, uintptr_t function)
 		{"system", {"generic.heap_size"}},
 		{"physical", {"generic.total_physical_bytes"}},
 		{"used", {"generic.current_allocated_bytes"}},
-		{"cache", {"tcmalloc.thread_cache_free_bytes", "tcmalloc.central_cache_free_bytes", "tcmalloc.transfer_cache_free_bytes"}},
+		{"cache", {"tcmalloc.thread_cache_free_bytes"}},
+		{"central", {"tcmalloc.central_cache_free_bytes", "tcmalloc.transfer_cache_free_bytes"}},
 		{"free", {"tcmalloc.pageheap_free_bytes"}},
 		{"unmapped", {"tcmalloc.pageheap_unmapped_bytes"}},
 	};

@@ -35,15 +35,23 @@ static uint64_t limit_of(int pid)
 	return reading.limit;
 }
 
-void cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk)
+bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk)
 {
 	struct cairn_bill_facts *facts = &account->facts;
 	const struct cairn_walk_heap *heap = NULL;
 	for (size_t i = 0; i < walk->heap_count; i++)
 		if (walk->heaps[i].is_read && (!heap || walk->heaps[i].sum.resident > heap->sum.resident))
 			heap = &walk->heaps[i];
-	if (!heap || facts->has_allocator || facts->has_malloc || heap->kind != CAIRN_WALK_GLIBC)
-		return;
+	if (!heap || facts->has_allocator || heap->kind != CAIRN_WALK_GLIBC)
+		return false;
+	if (facts->has_malloc && facts->malloc != CAIRN_BILL_GLIBC)
+		return false;
+	if (facts->has_malloc) { /* glibc's own figures count what threads keep as used */
+		facts->counts.used += facts->counts.cache;
+		facts->counts.cache = heap->sum.cached < facts->counts.used ? heap->sum.cached : facts->counts.used;
+		facts->counts.used -= facts->counts.cache;
+		return true;
+	}
 	facts->malloc = CAIRN_BILL_GLIBC;
 	facts->has_malloc = true;
 	facts->counts.mapped = heap->settings.mmapped;
@@ -52,6 +60,7 @@ void cairn_account_take_walk(struct cairn_account *account, const struct cairn_w
 	facts->counts.free = heap->sum.free;
 	facts->counts.system = facts->counts.used + facts->counts.cache + facts->counts.free;
 	facts->counts.arenas = heap->arena_count;
+	return true;
 }
 
 /* What the trailer says, and for a process that runs here its mappings as they are now. */
@@ -158,6 +167,19 @@ static void ask_malloc(struct cairn_account *account, struct cairn_target *targe
 	cairn_buffer_free(&body);
 }
 
+/* What threads keep of freed objects, which glibc's own figures count as used, only a walk of the heap tells apart. */
+static void find_caches(struct cairn_account *account, int pid)
+{
+	struct cairn_walk walk = {0};
+	struct cairn_error error = {.text = "the process runs elsewhere"};
+	bool good = pid > 0 && cairn_walk_process(&walk, pid, NULL, &error) &&
+		    (cairn_account_take_walk(account, &walk) ||
+		     cairn_fail(&error, "%s", walk.heap_count ? walk.heaps[0].problem : "its heap was not found"));
+	cairn_walk_free(&walk);
+	if (!good)
+		cairn_fail(new_note(account), "live objects include what threads keep of freed ones (tcache): %.300s", error.text);
+}
+
 bool cairn_account_target(struct cairn_account *account, const char *name, const char *token, struct cairn_error *error)
 {
 	struct cairn_target target;
@@ -177,6 +199,8 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 	good = good && cairn_account_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
 	if (good && !account->facts.has_allocator)
 		ask_malloc(account, &target);
+	if (good && account->facts.has_malloc && account->facts.malloc == CAIRN_BILL_GLIBC)
+		find_caches(account, cairn_target_process(&target));
 	if (good)
 		cairn_account_name_mapped(account, cairn_buffer_bytes(&body), name);
 	cairn_buffer_free(&body);

@@ -42,9 +42,9 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 /* From a dump that was read already, with its trailer. */
 bool cairn_account_profile(struct cairn_account *account, const struct cairn_profile *profile, struct cairn_error *error);
 
-/* What the bill has to know of other allocators than jemalloc comes from a walk of their heaps: that of the dump, if it has one, is taken
- * with its text. */
-void cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk);
+/* What the bill has to know of glibc comes from a walk of its heap: all of it or, where glibc was asked, only what threads keep of freed
+ * objects. A walk that the dump has is taken with its text. Returns false if the walk has no glibc that was read. */
+bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk);
 
 /* Lists the call paths that mapped memory directly, with names, from the same TEXT; none if the dump has none. Takes as long as naming. */
 void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name);

@@ -257,6 +257,27 @@ static void test_picture(void)
 	cairn_buffer_free(&out);
 }
 
+/* tcmalloc, asked: free objects in its central lists are no thread's. */
+static void test_tcmalloc(void)
+{
+	static const char text[] = "# cairn trailer 1\n"
+				   "# cairn malloc.kind tcmalloc\n# cairn malloc.system 209715200\n# cairn malloc.physical 209715200\n"
+				   "# cairn malloc.used 52428800\n# cairn malloc.cache 6291456\n# cairn malloc.central 146800640\n"
+				   "# cairn malloc.free 4194304\n# cairn end\n";
+	struct cairn_bill_facts facts = {.has_apart = true};
+	struct cairn_trailer trailer;
+	struct cairn_bill bill;
+	ok(cairn_trailer_read(cairn_bytes_of(text), &trailer), "figures of tcmalloc");
+	cairn_bill_facts_malloc(&facts, &trailer);
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = (struct cairn_smaps_sum){300 * megabyte, 200 * megabyte, 0};
+	facts.smaps.rss = facts.rss = 200 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill), "tcmalloc: it adds up");
+	is_int(bill.lines[CAIRN_BILL_CACHE] / megabyte, 6, "what threads keep");
+	is_int(bill.lines[CAIRN_BILL_UNUSED] / megabyte, 140, "and what lies free in spans, in lists for all threads");
+	is_int(bill.lines[CAIRN_BILL_LIVE] / megabyte, 50, "live objects");
+}
+
 /* glibc's malloc, asked: 80 MB of arenas, of which 50 are used, 20 in bins, 4 fast and 6 at the ends; 40 MB in large objects, of which a
  * quarter is resident; and 30 MB that the service mapped itself. */
 static void test_glibc(void)
@@ -307,6 +328,7 @@ int main(void)
 	test_surplus();
 	test_other_hosts();
 	test_glibc();
+	test_tcmalloc();
 	test_trailer();
 	test_hostile();
 	test_picture();
