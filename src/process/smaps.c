@@ -44,6 +44,7 @@ struct reading {
 	struct mapping now, before;
 	struct cairn_smaps_sum full; /* mappings that are arenas of glibc's malloc without a byte to spare, if it has any arenas */
 	uint64_t last_region;
+	uint64_t code_inode; /* of the latest file that is mapped executable: what is data follows in it */
 	uint64_t ledger; /* where that of the process begins, if that is known */
 	int pagemap; /* -1 when holes do not matter */
 	uint64_t pages_left; /* that may still be looked at */
@@ -68,8 +69,9 @@ static bool is_shared_memory(struct cairn_bytes path)
 	return false;
 }
 
-/* What the last field of the line says. */
-static enum cairn_smaps_kind named_kind(struct cairn_bytes name, const struct mapping *mapping)
+/* What the last field of the line says. The pages that a program has written of a file that is no program or library, that of CODE_INODE,
+ * are still that file's. */
+static enum cairn_smaps_kind named_kind(struct cairn_bytes name, const struct mapping *mapping, uint64_t code_inode)
 {
 	if (cairn_bytes_start_with(name, "[heap"))
 		return CAIRN_SMAPS_HEAP;
@@ -85,7 +87,7 @@ static enum cairn_smaps_kind named_kind(struct cairn_bytes name, const struct ma
 		return CAIRN_SMAPS_SHARED;
 	if (!cairn_bytes_start_with(name, "/"))
 		return CAIRN_SMAPS_ANONYMOUS;
-	return mapping->writable && !mapping->shared ? CAIRN_SMAPS_DATA : CAIRN_SMAPS_FILE;
+	return mapping->writable && !mapping->shared && mapping->inode == code_inode ? CAIRN_SMAPS_DATA : CAIRN_SMAPS_FILE;
 }
 
 /* The kind of a mapping without a name follows from its flags and from the one before it. */
@@ -312,8 +314,10 @@ static void begin(struct reading *reading, struct cairn_bytes line)
 		.shared = map.shared,
 		.named = map.path.length > 0,
 	};
+	if (map.executable && cairn_bytes_start_with(map.path, "/"))
+		reading->code_inode = map.inode;
 	if (mapping->named)
-		mapping->by_name = named_kind(map.path, mapping);
+		mapping->by_name = named_kind(map.path, mapping, reading->code_inode);
 }
 
 static void take_flags(struct mapping *mapping, struct cairn_bytes flags)

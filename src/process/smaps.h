@@ -21,8 +21,8 @@ enum cairn_smaps_kind {
 	CAIRN_SMAPS_ARENA,     /* glibc's malloc, beyond the heap */
 	CAIRN_SMAPS_HEAP,      /* grown by brk */
 	CAIRN_SMAPS_STACK,     /* of the first thread, and what follows a guard page */
-	CAIRN_SMAPS_DATA,      /* writable private mappings of files, and the zeroed memory behind them */
-	CAIRN_SMAPS_FILE,      /* other mappings of files: code, constants, and files mapped shared */
+	CAIRN_SMAPS_DATA,      /* writable private mappings of programs and libraries, and the zeroed memory behind them */
+	CAIRN_SMAPS_FILE,      /* other mappings of files: code, constants, any other file, with private copies of its pages */
 	CAIRN_SMAPS_SHARED,    /* shared memory */
 	CAIRN_SMAPS_KERNEL,    /* [vdso] and its like */
 	CAIRN_SMAPS_LEDGER,    /* Cairn's own: the ledger of the sampler */
