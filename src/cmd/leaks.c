@@ -19,11 +19,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { default_rows = 10, shown_callers = 5, least_dumps = 3, taken_dumps = 12 };
-/* For how long dumps of a process are taken if they have no ages; and the time between two that show whether it grows at all. */
-static const int64_t usual_for_ns = 30 * CAIRN_SECOND_NS, course_ns = 1500 * CAIRN_MILLISECOND_NS;
+/* For how long dumps of a process are taken if they have no ages. */
+static const int64_t usual_for_ns = 30 * CAIRN_SECOND_NS;
 
 struct options {
 	struct cairn_view_setup setup;
@@ -117,7 +116,7 @@ static const double hours_of_rhythm = 1;
 
 static void write_coverage(const struct report *report)
 {
-	char text[160];
+	char text[CAIRN_COVERAGE_TEXT];
 	struct cairn_coverage coverage = cairn_onset_coverage(report->last);
 	if (cairn_coverage_text(&coverage, text, sizeof text))
 		cairn_buffer_format(report->out, "%s\n", text);
@@ -434,46 +433,30 @@ static bool find_format(struct cairn_view_setup *setup, struct cairn_error *erro
 /* All that a verdict takes. */
 struct work {
 	const struct options *options;
-	struct cairn_series series;
-	struct cairn_view view;
-	struct cairn_leaks leaks;
-	struct cairn_judged mapped;
-	struct cairn_judgement judgement;
+	struct cairn_judged_series judged;
 };
-
-static void free_work(struct work *work)
-{
-	cairn_judged_free(&work->mapped);
-	cairn_leaks_free(&work->leaks);
-	cairn_view_free(&work->view);
-	cairn_series_free(&work->series);
-	*work = (struct work){.options = work->options};
-}
 
 /* Judges the series, whose newest dump is DUMP. SOURCE is where it is from; NULL for several. */
 static bool judge(struct work *work, struct cairn_bytes dump, const char *source, struct cairn_error *error)
 {
 	const struct options *options = work->options;
-	const struct cairn_series *series = &work->series;
-	if ((series->profile.sample_count == 0 && !cairn_source_fail_empty(&series->profile, source, error)) ||
-	    !cairn_view_make(&work->view, &series->profile, &options->setup.view, error))
-		return false;
-	cairn_leaks_rank(&work->leaks, series, &work->view);
+	const struct cairn_profile *profile = &work->judged.series.profile;
 	struct cairn_judge_context context = {
 		.limit = (double)options->limit,
-		.no_forecast = !options->limit && cairn_live_is_over(&series->profile),
+		.no_forecast = !options->limit && cairn_live_is_over(profile),
 	};
-	cairn_judged_conclude(&work->judgement, &work->mapped, series, &work->leaks, &work->view, &context, dump);
-	return true;
+	return (profile->sample_count > 0 || cairn_source_fail_empty(profile, source, error)) &&
+	       cairn_judged_series(&work->judged, &options->setup.view, &context, dump, error);
 }
 
 static bool judge_files(struct work *work, int operand_count, char **operands, struct cairn_error *error)
 {
 	struct cairn_buffer dump = cairn_buffer(SIZE_MAX);
 	const struct options *options = work->options;
-	if (!cairn_source_series(&work->series, &options->setup.source, &options->setup.view, least_dumps, 1, operand_count, operands, error))
+	struct cairn_series *series = &work->judged.series;
+	if (!cairn_source_series(series, &options->setup.source, &options->setup.view, least_dumps, 1, operand_count, operands, error))
 		return false;
-	const char *newest = work->series.points[work->series.point_count - 1].path;
+	const char *newest = series->points[series->point_count - 1].path;
 	if (newest[0] && !cairn_files_text(newest, &dump, error))
 		dump.length = 0;
 	bool good = judge(work, cairn_buffer_bytes(&dump), operand_count == 1 ? operands[0] : NULL, error);
@@ -481,24 +464,18 @@ static bool judge_files(struct work *work, int operand_count, char **operands, s
 	return good;
 }
 
-static void rest(int64_t ns)
+/* Judges all dumps that were TAKEN, if the last was: GOOD. */
+static bool judge_taken(struct work *work, const struct cairn_taken *taken, bool good, struct cairn_error *error)
 {
-	struct timespec left = {.tv_sec = ns / CAIRN_SECOND_NS, .tv_nsec = ns % CAIRN_SECOND_NS};
-	while (ns > 0 && nanosleep(&left, &left) != 0)
-		;
+	cairn_judged_series_free(&work->judged);
+	return good && cairn_taken_series(taken, &work->judged.series, error) &&
+	       judge(work, cairn_buffer_bytes(&taken->newest), taken->name, error);
 }
 
 /* Takes COUNT more dumps over SPAN_NS, and judges all of them. */
 static bool take(struct work *work, struct cairn_taken *taken, size_t count, int64_t span_ns, struct cairn_error *error)
 {
-	for (size_t i = 0; i < count; i++) {
-		rest(span_ns / (int64_t)count);
-		if (!cairn_taken_more(taken, error))
-			return false;
-	}
-	free_work(work);
-	return cairn_taken_series(taken, &work->series, error) &&
-	       judge(work, cairn_buffer_bytes(&taken->newest), taken->name, error);
+	return judge_taken(work, taken, cairn_taken_over(taken, count, span_ns, error), error);
 }
 
 /* Takes the dumps of a process that a verdict needs: for as long as the user says, or else until another would not help. */
@@ -511,8 +488,8 @@ static bool judge_process(struct work *work, const char *name, int64_t span_ns, 
 	if (good && span_ns > 0)
 		good = take(work, &taken, taken_dumps - 1, span_ns, error);
 	for (int rounds = 0; good && span_ns < 0 && rounds < least_dumps; rounds++) {
-		double seconds = work->series.lives.seconds;
-		switch (cairn_taken_need(&taken, &work->judgement)) {
+		double seconds = work->judged.series.lives.seconds;
+		switch (cairn_taken_need(&taken, &work->judged.judgement)) {
 		case CAIRN_TAKEN_SERIES:
 			if (taken.count > 1)
 				break;
@@ -526,7 +503,7 @@ static bool judge_process(struct work *work, const char *name, int64_t span_ns, 
 			good = take(work, &taken, 1, (int64_t)((CAIRN_SETTLED_SECONDS + 0.5 - seconds) * CAIRN_SECOND_NS), error);
 			break;
 		case CAIRN_TAKEN_COURSE:
-			good = take(work, &taken, least_dumps - 1, 2 * course_ns, error);
+			good = judge_taken(work, &taken, cairn_taken_course(&taken, error), error);
 			break;
 		case CAIRN_TAKEN_ENOUGH:
 			rounds = least_dumps;
@@ -566,20 +543,21 @@ static int run(const void *values, int operand_count, char **operands)
 		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		const struct cairn_series *series = &work.series;
-		struct report report = {.options = &own, .series = series, .leaks = &work.leaks, .view = &work.view,
-					.last = &series->points[series->point_count - 1], .judgement = &work.judgement, .out = &out,
+		const struct cairn_series *series = &work.judged.series;
+		const struct cairn_view *view = &work.judged.view;
+		struct report report = {.options = &own, .series = series, .leaks = &work.judged.leaks, .view = view,
+					.last = &series->points[series->point_count - 1], .judgement = &work.judged.judgement, .out = &out,
 					.values = cairn_array_zero(series->point_count, sizeof *report.values)};
 		(own.setup.json ? write_json : write_text)(&report);
 		free(report.values);
-		struct cairn_symbolize_scope scope = {work.view.samples, work.view.sample_count, work.view.value};
+		struct cairn_symbolize_scope scope = {view->samples, view->sample_count, view->value};
 		struct cairn_bytes text = cairn_buffer_bytes(&out);
 		cairn_source_note_unnamed(&series->profile, &unnamed, &scope, &text);
 		code = cairn_say_output(own.setup.output, text);
 		cairn_buffer_free(&out);
 	}
 	cairn_symbolize_report_free(&unnamed);
-	free_work(&work);
+	cairn_judged_series_free(&work.judged);
 	return code;
 }
 

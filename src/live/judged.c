@@ -3,11 +3,14 @@
 #include "live/judged.h"
 
 #include "base/array.h"
+#include "base/time.h"
 #include "profile/read.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 enum { course_dumps = 3 };
+static const int64_t course_ns = 3 * CAIRN_SECOND_NS;
 
 bool cairn_judged_make(struct cairn_judged *judged, const struct cairn_profile *profile, const struct cairn_view_options *options)
 {
@@ -66,11 +69,40 @@ void cairn_judged_conclude(struct cairn_judgement *judgement, struct cairn_judge
 	cairn_judge(judgement, series, leaks, view, &own);
 }
 
+bool cairn_judged_series(struct cairn_judged_series *judged, const struct cairn_view_options *options,
+			 const struct cairn_judge_context *context, struct cairn_bytes dump, struct cairn_error *error)
+{
+	if (!cairn_view_make(&judged->view, &judged->series.profile, options, error))
+		return false;
+	cairn_leaks_rank(&judged->leaks, &judged->series, &judged->view);
+	cairn_judged_conclude(&judged->judgement, &judged->mapped, &judged->series, &judged->leaks, &judged->view, context, dump);
+	return true;
+}
+
+void cairn_judged_series_free(struct cairn_judged_series *judged)
+{
+	cairn_judged_free(&judged->mapped);
+	cairn_leaks_free(&judged->leaks);
+	cairn_view_free(&judged->view);
+	cairn_series_free(&judged->series);
+	*judged = (struct cairn_judged_series){0};
+}
+
+struct cairn_taken cairn_taken(const struct cairn_target *target, const char *name, const struct cairn_source_options *options,
+			       const struct cairn_view_options *view)
+{
+	return (struct cairn_taken){.target = *target, .name = name, .options = options, .view = view, .newest = cairn_buffer(SIZE_MAX)};
+}
+
 bool cairn_taken_open(struct cairn_taken *taken, const char *name, const struct cairn_source_options *options,
 		      const struct cairn_view_options *view, struct cairn_error *error)
 {
-	*taken = (struct cairn_taken){.name = name, .options = options, .view = view, .newest = cairn_buffer(SIZE_MAX)};
-	return cairn_target_find_profile(&taken->target, name, options->token, error);
+	struct cairn_target target;
+	*taken = (struct cairn_taken){0};
+	if (!cairn_target_find_profile(&target, name, options->token, error))
+		return false;
+	*taken = cairn_taken(&target, name, options, view);
+	return true;
 }
 
 bool cairn_taken_more(struct cairn_taken *taken, struct cairn_error *error)
@@ -84,6 +116,28 @@ bool cairn_taken_more(struct cairn_taken *taken, struct cairn_error *error)
 	if (!good)
 		cairn_profile_free(&taken->profiles[--taken->count]);
 	return good;
+}
+
+static void rest(int64_t ns)
+{
+	struct timespec left = {.tv_sec = ns / CAIRN_SECOND_NS, .tv_nsec = ns % CAIRN_SECOND_NS};
+	while (ns > 0 && nanosleep(&left, &left) != 0)
+		;
+}
+
+bool cairn_taken_over(struct cairn_taken *taken, size_t count, int64_t span_ns, struct cairn_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		rest(span_ns / (int64_t)count);
+		if (!cairn_taken_more(taken, error))
+			return false;
+	}
+	return true;
+}
+
+bool cairn_taken_course(struct cairn_taken *taken, struct cairn_error *error)
+{
+	return cairn_taken_over(taken, course_dumps - 1, course_ns, error);
 }
 
 bool cairn_taken_series(const struct cairn_taken *taken, struct cairn_series *series, struct cairn_error *error)

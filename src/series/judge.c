@@ -262,7 +262,7 @@ bool cairn_judge_wants_mapped(const struct cairn_series *series, const struct ca
 {
 	struct cairn_judgement judgement = {0};
 	const struct cairn_series_point *last = last_point(series);
-	return last->mapped > 0 && last->mapped >= mapped_share * memory_at(last) && !announce(&judgement, leaks, NULL);
+	return last->own.mapped > 0 && last->own.mapped >= mapped_share * memory_at(last) && !announce(&judgement, leaks, NULL);
 }
 
 /* If the mappings grow by their ages, the process must grow with them. Returns whether they are announced; sets *EARLY if it is too early to

@@ -91,13 +91,19 @@ void cairn_series_lives_free(struct cairn_series_lives *lives)
 
 struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile)
 {
-	return (struct cairn_own_memory){profile->facts.allocated_bytes, profile->facts.anonymous_bytes, profile->facts.swap_bytes, profile->facts.before_bytes};
+	return (struct cairn_own_memory){
+		.allocated = profile->facts.allocated_bytes,
+		.anonymous = profile->facts.anonymous_bytes,
+		.swapped = profile->facts.swap_bytes,
+		.before = profile->facts.before_bytes,
+		.mapped = profile->facts.mapped_bytes + profile->facts.break_bytes,
+	};
 }
 
 double cairn_own_memory_unseen(const struct cairn_own_memory *own, double period)
 {
 	static const double much = 32 << 20, periods = 32;
-	double grown = own->anonymous + own->swapped - own->before;
+	double grown = own->anonymous + own->swapped - own->before - own->mapped;
 	return grown >= fmax(much, periods * period) ? grown : 0;
 }
 
@@ -153,7 +159,6 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 		.limit_of_group = part->facts.limit_of_group,
 		.group = part->facts.group_bytes,
 		.available = part->facts.available_bytes,
-		.mapped = part->facts.mapped_bytes + part->facts.break_bytes,
 		.ended = cairn_arena_text(&series->arena, cairn_strings_bytes(&part->strings, part->facts.ended)),
 		.path = cairn_arena_text(&series->arena, cairn_bytes_of(path)),
 	};

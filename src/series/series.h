@@ -16,12 +16,13 @@ struct cairn_own_memory {
 	double allocated;          /* live bytes by the allocator's own count */
 	double anonymous, swapped; /* resident and swapped out, according to the kernel */
 	double before;             /* anonymous memory when sampling began */
+	double mapped;             /* the resident part of what it mapped itself since then, past the allocator */
 };
 
 struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile);
 
-/* By how much the process has grown since sampling began, if it is so many times PERIOD that an allocator that is sampled would have had
- * samples; otherwise 0. For a process without samples. */
+/* By how much the process has grown since sampling began, beside what it mapped itself, if it is so many times PERIOD that an allocator
+ * that is sampled would have had samples; otherwise 0. For a process without samples. */
 double cairn_own_memory_unseen(const struct cairn_own_memory *own, double period);
 
 struct cairn_series_point {
@@ -33,12 +34,11 @@ struct cairn_series_point {
 	bool live;           /* the total is what is live, not slack, what was ever allocated or the like */
 	double resident;     /* resident memory of the process; 0 when not known */
 	struct cairn_own_memory own;
-	double free, returnable; /* resident memory that is free in its heaps, and the part that a call returns; by a walk; 0 when not known */
+	double free, returnable; /* resident memory that is free in its heaps, and the part that a call returns; by a walk; 0 if unknown */
 	double limit;        /* its memory limit; 0 when not known */
 	bool limit_of_group; /* the limit is that of a control group; otherwise it is the machine's memory */
 	double group;        /* memory charged to that group, page cache left out as far as known; 0 when not known */
 	double available;    /* what the machine could still give to all its processes; 0 when not known */
-	double mapped;       /* what the service mapped itself, as far as it is resident; 0 when not known */
 	const char *ended;   /* how the process ended, in a dump of its last moment; "" in any other; owned by the series */
 	const char *path;    /* owned by the series */
 };

@@ -189,6 +189,31 @@ sees 2 '*has ended*' 'one that nobody has waited for' "$(<"$scratch/zombie")"
 sees 2 '*' 'a file that is nothing of the kind' /etc/passwd
 sees 2 '*No such file*' 'a file that is not there' "$scratch/nothing"
 
+# A program that takes its memory from the kernel: no sample of the heap is missing, and the judge looks at what it mapped.
+cat >"$scratch/maps.c" <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+	memset(mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 64 << 20);
+	write(1, "ready\n", 6);
+	pause();
+}
+C
+${CC:-cc} -O1 -g "$scratch/maps.c" -o "$scratch/maps" || broken 'a program that maps its memory does not build'
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn "$scratch/maps" >"$scratch/out" &
+pid=$!
+children+=("$pid")
+wait_for 20 grep -q ready "$scratch/out"
+"$cairn" dump "$pid" -o "$scratch/maps.heap" >/dev/null
+judged=$("$cairn" leaks --for 0s "$pid" 2>/dev/null | head -n 1)
+sees 0 "*note samples there are no samples: the program mapped its memory itself, 64.0 MiB, past the allocator*-> cairn top --mappings anonymous $pid *leaks ${judged%%:*}*" 'one that maps its memory: who did, and what the judge says' "$pid"
+sees 0 '*note samples there are no samples: the program mapped its memory itself, 64.0 MiB, *' 'so does its dump' "$scratch/maps.heap"
+is "$(grep -c 'reset --period' <<<"$report")" 0 'and no shorter period is advised'
+kill "$pid"
+
 # Programs.
 cat >"$scratch/service.c" <<'C'
 #include <stdio.h>

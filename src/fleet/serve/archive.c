@@ -128,7 +128,6 @@ static struct cairn_archive_point describe(const struct cairn_profile *part, str
 		.limit_of_group = part->facts.limit_of_group,
 		.group = part->facts.group_bytes,
 		.available = part->facts.available_bytes,
-		.mapped = part->facts.mapped_bytes + part->facts.break_bytes,
 		.own = cairn_own_memory_of(part),
 		.period = part->period,
 		.build = build_of(part),
@@ -390,7 +389,6 @@ void cairn_archive_series(const struct cairn_archive *archive, size_t most, stru
 			.limit_of_group = point->limit_of_group,
 			.group = point->group,
 			.available = point->available,
-			.mapped = point->mapped,
 			.ended = point->ended,
 			.path = "",
 		};

@@ -45,6 +45,7 @@ static const struct check {
 	{"names", process | binary, cairn_check_names},
 	{"stacks", process | binary, cairn_check_stacks},
 	{"loading", process | binary, cairn_check_loading},
+	{"leaks", process, cairn_check_leaks},
 	{"allocator", dump, cairn_check_dump_allocator},
 	{"samples", dump, cairn_check_dump_samples},
 	{"period", dump, cairn_check_dump_period},

@@ -85,6 +85,7 @@ cairn_check_look cairn_check_loading;
 
 /* Of the ledger: ledger.c. */
 cairn_check_look cairn_check_last_moment;
+cairn_check_look cairn_check_leaks;
 cairn_check_look cairn_check_dump_end;
 cairn_check_look cairn_check_dump_ages;
 cairn_check_look cairn_check_dump_leaks; /* once the profile has names */
@@ -103,7 +104,7 @@ cairn_check_look cairn_check_dump_names;
 cairn_check_look cairn_check_dump_debug;
 
 /* All of the above are in one table, in the order in which a person would check. */
-enum { CAIRN_CHECKS = 43 };
+enum { CAIRN_CHECKS = 44 };
 const char *cairn_check_name(int check);
 /* "right", "note", …; "" for nothing. */
 const char *cairn_finding_word(enum cairn_finding_level level);
@@ -121,6 +122,9 @@ bool cairn_doctor_json(const char *name, const char *token, struct cairn_json *j
 
 /* Whether PROFILE has samples of objects, live or freed. The memory that the service mapped itself has stacks without any. */
 bool cairn_check_has_samples(const struct cairn_profile *profile);
+
+/* PROFILE has no samples. If that is because the process maps its memory itself, past the allocator, says so and returns true. */
+bool cairn_check_maps_itself(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile, struct cairn_finding *finding);
 
 /* The number of samples in PROFILE, and how much it shows of what the allocator counts. TRAILER may be NULL. */
 void cairn_check_profile_coverage(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile,

@@ -4,6 +4,7 @@
 #include "live/doctor/doctor.h"
 #include "live/restart.h"
 #include "report/closure.h"
+#include "report/head.h"
 #include "series/bill.h"
 #include "series/series.h"
 #include "symbol/find.h"
@@ -27,15 +28,42 @@ bool cairn_check_has_samples(const struct cairn_profile *profile)
 	return sum_samples(profile) > 0 || (allocated != CAIRN_NONE && cairn_profile_total(profile, allocated) > 0);
 }
 
+bool cairn_check_maps_itself(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile, struct cairn_finding *finding)
+{
+	char size[24];
+	struct cairn_own_memory own = cairn_own_memory_of(profile);
+	if (!(own.mapped > profile->period) || cairn_own_memory_unseen(&own, profile->period) > 0)
+		return false;
+	cairn_finding_say(finding, CAIRN_NOTE, "there are no samples: the program mapped its memory itself, %s, past the allocator",
+			  cairn_text_human(own.mapped, size));
+	finding->fix = cairn_arena_format(&diagnosis->arena, "cairn top --mappings anonymous %s",
+					  cairn_shell_word(&diagnosis->arena, diagnosis->name));
+	return true;
+}
+
+/* A profile of a small part of the process's memory leaves the question what the rest is. */
+static void point_to_why(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile, struct cairn_finding *finding)
+{
+	char resident[24];
+	struct cairn_arena *arena = &diagnosis->arena;
+	struct cairn_error text = finding->text;
+	cairn_finding_say(finding, finding->level, "%s; that is less than half of the %s resident", text.text,
+			  cairn_text_human(profile->facts.resident_bytes, resident));
+	finding->advice = cairn_arena_format(arena, "%s%scairn why %s says what the rest is", finding->advice ? finding->advice : "",
+					     finding->advice ? "; " : "", cairn_shell_word(arena, diagnosis->name));
+}
+
 void cairn_check_profile_coverage(struct cairn_diagnosis *diagnosis, const struct cairn_profile *profile,
 				  const struct cairn_trailer *trailer, struct cairn_finding *finding)
 {
-	static const double rest_least = 32 << 20; /* not just the program's code */
 	struct cairn_bill_facts facts = {0};
 	if (trailer)
 		cairn_bill_facts_read(&facts, trailer, NULL);
 	cairn_bill_facts_profile(&facts, profile, trailer);
+	struct cairn_coverage coverage = {.sampled = facts.profile_bytes, .resident = profile->facts.resident_bytes};
 	double samples = sum_samples(profile), there = facts.has_allocator ? (double)cairn_bill_live(&facts) : 0;
+	bool little = cairn_coverage_is_little(&coverage);
+	bool maps = cairn_own_memory_of(profile).mapped > facts.profile_bytes; /* then samples of the heap show little, however many */
 	char seen[24], live[24];
 	cairn_text_human(facts.profile_bytes, seen);
 	cairn_text_human(there, live);
@@ -52,18 +80,16 @@ void cairn_check_profile_coverage(struct cairn_diagnosis *diagnosis, const struc
 	} else if (samples > 0 && samples < few_samples) {
 		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: expect errors of 10 %% and more (%s)", samples,
 				  samples < 1.5 ? "sample is" : "samples are", seen);
-		if (profile->period > CAIRN_PERIOD_FINE)
+		if (profile->period > CAIRN_PERIOD_FINE && !maps)
 			cairn_finding_period(finding, diagnosis, CAIRN_PERIOD_FINE);
-	} else if (profile->facts.resident_bytes > 2 * facts.profile_bytes + rest_least) {
-		cairn_finding_say(finding, CAIRN_NOTE, "%.0f samples show %s, which is less than half of the %s resident", samples, seen,
-				  cairn_text_human(profile->facts.resident_bytes, live));
-		finding->advice = cairn_arena_format(&diagnosis->arena, "cairn why %s says what the rest is",
-						     cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else if (there > 0) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);
+		cairn_finding_say(finding, little ? CAIRN_NOTE : CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen,
+				  live);
 	} else {
-		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s", samples, seen);
+		cairn_finding_say(finding, little ? CAIRN_NOTE : CAIRN_RIGHT, "%.0f samples show %s", samples, seen);
 	}
+	if (little)
+		point_to_why(diagnosis, profile, finding);
 }
 
 /* What the engine did not see of the process's memory, as its trailer has it. */
@@ -88,6 +114,8 @@ void cairn_check_dump_samples(struct cairn_diagnosis *diagnosis, struct cairn_fi
 	double unseen = cairn_own_memory_unseen(&own, profile->period);
 	if (!cairn_check_has_samples(profile) && engine_warning(diagnosis).length) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples: the engine does not see the allocator of the program");
+	} else if (!cairn_check_has_samples(profile) && cairn_check_maps_itself(diagnosis, profile, finding)) {
+		return;
 	} else if (!cairn_check_has_samples(profile) && unseen > 0) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples, but the process has grown by %s: something else than the profiled allocator holds "

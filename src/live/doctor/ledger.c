@@ -5,8 +5,10 @@
 #include "base/text.h"
 #include "live/doctor/doctor.h"
 #include "live/judged.h"
+#include "live/restart.h"
 #include "live/rss/account.h"
 #include "process/proc_list.h"
+#include "protocol/profiler_state.h"
 #include "series/words.h"
 
 #include <dirent.h>
@@ -111,25 +113,66 @@ void cairn_check_dump_end(struct cairn_diagnosis *diagnosis, struct cairn_findin
 			cairn_text_span(profile->history[rows - 1].time_ns - profile->history[0].time_ns, span));
 }
 
+static void say_judgement(struct cairn_finding *finding, const struct cairn_judgement *judgement)
+{
+	struct cairn_buffer words = cairn_buffer(1 << 16);
+	enum cairn_finding_level level = judgement->verdict == CAIRN_GROWING     ? CAIRN_NOTE
+					 : judgement->verdict == CAIRN_TOO_EARLY ? CAIRN_UNKNOWN
+										 : CAIRN_RIGHT;
+	cairn_words_judgement(judgement, &(struct cairn_shape){0}, &words);
+	cairn_finding_say(finding, level, "%.*s", (int)words.length, words.data);
+	cairn_buffer_free(&words);
+}
+
+/* Judges all dumps that were TAKEN. */
+static bool judge_taken(const struct cairn_taken *taken, struct cairn_judged_series *judged)
+{
+	struct cairn_error error;
+	cairn_judged_series_free(judged);
+	return cairn_taken_series(taken, &judged->series, &error) && judged->series.profile.sample_count > 0 &&
+	       cairn_judged_series(judged, taken->view, &(struct cairn_judge_context){0}, cairn_buffer_bytes(&taken->newest), &error);
+}
+
+/* What `cairn leaks` says of the process, unless that would take longer than a few seconds. */
+void cairn_check_leaks(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char state[40];
+	struct cairn_error error;
+	struct cairn_judged_series judged = {0};
+	const struct cairn_source_options source = {.quiet = true, .with_freed = true};
+	const struct cairn_view_options view = {.fold_wrappers = true};
+	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
+	if (!diagnosis->has_agent || !cairn_profiler_state_is_enabled(state))
+		return;
+	struct cairn_taken taken = cairn_taken(&diagnosis->target, diagnosis->name, &source, &view);
+	bool good = cairn_taken_more(&taken, &error) && judge_taken(&taken, &judged);
+	if (good && cairn_taken_need(&taken, &judged.judgement) == CAIRN_TAKEN_COURSE)
+		good = cairn_taken_course(&taken, &error) && judge_taken(&taken, &judged);
+	if (good && cairn_taken_need(&taken, &judged.judgement) == CAIRN_TAKEN_SERIES) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "its profile does not say how old objects are: a verdict takes several dumps");
+		finding->advice =
+			cairn_arena_format(&diagnosis->arena, "cairn leaks %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
+	} else if (good) {
+		say_judgement(finding, &judged.judgement);
+	}
+	cairn_judged_series_free(&judged);
+	cairn_taken_free(&taken);
+}
+
 void cairn_check_dump_leaks(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	struct cairn_judged judged = {0}, mapped = {0};
 	struct cairn_judgement judgement = {.verdict = CAIRN_STEADY};
-	struct cairn_buffer words = cairn_buffer(1 << 16);
 	const struct cairn_profile *profile = &diagnosis->profile;
 	bool known = profile->kind == CAIRN_PROFILE_HEAP &&
 		     cairn_judged_make(&judged, profile, &(struct cairn_view_options){.fold_wrappers = true});
 	if (known)
 		cairn_judged_conclude(&judgement, &mapped, &judged.series, &judged.leaks, &judged.view, &(struct cairn_judge_context){0},
 				      cairn_buffer_bytes(&diagnosis->dump));
-	bool grows = judgement.verdict == CAIRN_GROWING;
-	if (profile->facts.has_ages && !grows && !cairn_check_has_samples(profile)) {
+	if (profile->facts.has_ages && judgement.verdict != CAIRN_GROWING && !cairn_check_has_samples(profile))
 		cairn_finding_say(finding, CAIRN_UNKNOWN, "there are no samples whose ages could be judged");
-	} else if (known) {
-		cairn_words_judgement(&judgement, &(struct cairn_shape){0}, &words);
-		cairn_finding_say(finding, grows ? CAIRN_NOTE : CAIRN_RIGHT, "%.*s", (int)words.length, words.data);
-	}
-	cairn_buffer_free(&words);
+	else if (known)
+		say_judgement(finding, &judgement);
 	cairn_judged_free(&judged);
 	cairn_judged_free(&mapped);
 }

@@ -301,7 +301,7 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
 		finding->fix =
 			cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
-	} else if (!cairn_check_has_samples(&profile)) {
+	} else if (!cairn_check_has_samples(&profile) && !cairn_check_maps_itself(diagnosis, &profile, finding)) {
 		struct cairn_own_memory own = cairn_own_memory_of(&profile);
 		double unseen = cairn_own_memory_unseen(&own, profile.period);
 		if (unseen > 0) {
@@ -315,7 +315,7 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 					  "there are no samples yet: less was allocated since sampling began than the period");
 			finding->advice = "wait, or give it work";
 		}
-	} else {
+	} else if (cairn_check_has_samples(&profile)) {
 		bool known = cairn_trailer_read(cairn_buffer_bytes(&body), &trailer);
 		cairn_check_profile_coverage(diagnosis, &profile, known ? &trailer : NULL, finding);
 	}
