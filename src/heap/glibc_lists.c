@@ -187,7 +187,8 @@ void cairn_glibc_read_caches(struct cairn_glibc *glibc)
 		cairn_image_word(glibc->image, glibc->caches[i] + 8, &size);
 		size &= ~(uint64_t)CAIRN_GLIBC_FLAGS;
 		for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++)
-			if (is_layout(glibc, &layouts[k], size) && parse_cache(glibc, glibc->caches[i], &layouts[k], &cache) && read_cache(glibc, &cache))
+			if (is_layout(glibc, &layouts[k], size) &&
+			    parse_cache(glibc, glibc->caches[i], &layouts[k], &cache) && read_cache(glibc, &cache))
 				break;
 	}
 }

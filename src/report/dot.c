@@ -247,7 +247,7 @@ static void write_legend(const struct drawing *drawing)
 	if (graph->total != drawing->view->total)
 		cairn_buffer_format(drawing->out, ", %s of it shown", number(drawing, graph->total, text));
 	end_line(drawing);
-	char coverage[160];
+	char coverage[CAIRN_COVERAGE_TEXT];
 	if (cairn_head_coverage(drawing->view, coverage, sizeof coverage)) {
 		write_literal(drawing, coverage);
 		end_line(drawing);

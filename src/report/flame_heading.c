@@ -34,7 +34,7 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 static const char *subheading(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
-	char period[24], coverage[160];
+	char period[24], coverage[CAIRN_COVERAGE_TEXT];
 	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
 		return NULL;
 	bool partial = cairn_head_coverage(view, coverage, sizeof coverage);

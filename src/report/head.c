@@ -145,26 +145,31 @@ bool cairn_coverage_is_partial(const struct cairn_coverage *coverage)
 /* A profile of less than that share of resident memory leaves the question what the rest is, if the rest is not just the program's code. */
 static const double most_of_resident = 0.5, rest_least = 32 << 20;
 
+bool cairn_coverage_is_little(const struct cairn_coverage *coverage)
+{
+	return coverage->sampled < most_of_resident * coverage->resident && coverage->resident - coverage->sampled >= rest_least;
+}
+
 bool cairn_coverage_text(const struct cairn_coverage *coverage, char *out, size_t size)
 {
 	char sampled[32], live[32], since[40];
+	bool partial = cairn_coverage_is_partial(coverage);
+	bool little = cairn_coverage_is_little(coverage);
 	cairn_text_human(coverage->sampled, sampled);
-	if (!cairn_coverage_is_partial(coverage)) {
-		if (coverage->sampled >= most_of_resident * coverage->resident || coverage->resident - coverage->sampled < rest_least)
-			return false;
-		snprintf(out, size, "that is less than half of the %s resident: cairn why says what the rest is",
-			 cairn_text_human(coverage->resident, live));
-		return true;
-	}
 	write_since(coverage->since_ns, coverage->time_ns, since, sizeof since);
-	if (coverage->allocated > 0)
-		snprintf(out, size, "%s sampled since %s, of %s live", sampled, since, cairn_text_human(coverage->allocated, live));
-	else if (coverage->before > 0)
-		snprintf(out, size, "sampling began at %s; %s were resident by then and are not in this profile (cairn rss explains them)",
-			 since, cairn_text_human(coverage->before, live));
-	else
-		snprintf(out, size, "sampling began at %s; what was allocated before is not in this profile", since);
-	return true;
+	int length = 0;
+	if (partial && coverage->allocated > 0)
+		length = snprintf(out, size, "%s sampled since %s, of %s live", sampled, since,
+				  cairn_text_human(coverage->allocated, live));
+	else if (partial && coverage->before > 0)
+		length = snprintf(out, size, "sampling began at %s; %s were resident by then and are not in this profile%s", since,
+				  cairn_text_human(coverage->before, live), little ? "" : " (cairn rss explains them)");
+	else if (partial)
+		length = snprintf(out, size, "sampling began at %s; what was allocated before is not in this profile", since);
+	if (little && length >= 0 && (size_t)length < size)
+		snprintf(out + length, size - (size_t)length, "%s less than half of the %s resident: cairn why says what the rest is",
+			 partial ? "; it shows" : "that is", cairn_text_human(coverage->resident, live));
+	return partial || little;
 }
 
 /* Of VIEW; empty unless it shows the live bytes of one dump. */
@@ -259,7 +264,7 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 				    cairn_number_percent(unnamed, view->whole));
 	if (view->options.errors)
 		write_errors(view, shape, out);
-	char coverage[160];
+	char coverage[CAIRN_COVERAGE_TEXT];
 	if (cairn_head_coverage(view, coverage, sizeof coverage))
 		cairn_buffer_format(out, "\n%s", coverage);
 	cairn_buffer_text(out, "\n\n");

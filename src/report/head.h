@@ -25,10 +25,14 @@ struct cairn_coverage {
  * one. */
 bool cairn_coverage_is_partial(const struct cairn_coverage *coverage);
 
+/* Whether it shows less than half of the resident memory, and the rest is more than the program's code. */
+bool cairn_coverage_is_little(const struct cairn_coverage *coverage);
+
 /* If a dump is partial: writes the sentence that says so to OUT, "sampling began at 12:03:11; 1.3 GiB were resident by then and are not in
- * this profile (cairn rss explains them)", or, by the allocator's own count, "340 MiB sampled since 12:03:11, of 1.3 GiB live". Of a complete one that
- * shows less than half of resident memory, the sentence says who explains the rest. Every report that shows the total shows this sentence
- * too. Returns false if there is none. */
+ * this profile (cairn rss explains them)", or, by the allocator's own count, "340 MiB sampled since 12:03:11, of 1.3 GiB live". If it shows
+ * little of the resident memory, partial or not, the sentence says who explains the rest. Every report that shows the total shows this
+ * sentence too. Returns false if there is none. OUT has room for CAIRN_COVERAGE_TEXT bytes. */
+enum { CAIRN_COVERAGE_TEXT = 320 };
 bool cairn_coverage_text(const struct cairn_coverage *coverage, char *out, size_t size);
 
 /* The same for what VIEW shows. */

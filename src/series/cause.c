@@ -273,7 +273,7 @@ static void describe(const struct weighing *weighing, enum cairn_cause_kind kind
 	case CAIRN_CAUSE_MAPPINGS:
 		say(text, "mapped by the program itself, outside of malloc");
 		if (cairn_text_line(&first, &name, NULL))
-			say(text, ", %s of it by %.*s", cairn_text_human(facts->mapper_bytes, size),
+			say(text, ", %s of it by %.*s", cairn_text_human(fmin(facts->mapper_bytes, weighing->bytes[kind]), size),
 			    (int)(name.length < 200 ? name.length : 200), name.data);
 		break;
 	case CAIRN_CAUSE_HUGE_PAGES: say(text, "zeroes in huge pages, which the program has never written to"); break;

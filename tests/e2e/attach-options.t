@@ -52,7 +52,7 @@ def find(value):
             found = find(inner)
             if found: return found
 print(int((find(json.load(sys.stdin)) or 0) / (1 << 20)))')
-like "$top" "*sampling began at ??:??:??; * MiB were resident by then and are not in this profile (cairn rss explains them)*" \
+like "$top" "*sampling began at ??:??:??; * MiB were resident by then and are not in this profile; it shows less than half of the * resident: cairn why says what the rest is*" \
 	"top says since when, and how much there was before, however soon it was attached to"
 is "$("$cairn" top --json "$pid" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["partial"])')" True "and so does its JSON"
 [ "$before" -ge 96 ] && [ "$before" -lt 130 ]

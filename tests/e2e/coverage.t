@@ -14,6 +14,10 @@ like "$("$cairn" flame "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled si
 like "$("$cairn" graph --format dot "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled since 22:43:20, of 1.3 GiB live*' 'and a call graph'
 "$cairn" html "$scratch/late.heap" -o "$scratch/late.html" 2>/dev/null
 like "$(cat "$scratch/late.html")" '*"allocated":1395864371,"sampled_since":1700001800.5,"partial":true*' 'and a page (page.t looks at its words)'
+sed -e 's/ 1: 314572800/ 4000: 314572800/' -e 's/^# cairn end/# cairn stats.active 1395864371\n# cairn smaps.rss 1500000000\n&/' "$scratch/late.heap" >"$scratch/little.heap"
+rest='less than half of the 1.4 GiB resident'
+like "$("$cairn" top "$scratch/little.heap" 2>/dev/null)" "*of 1.3 GiB live; it shows $rest: cairn why says what the rest is*" 'if that is little, top points to cairn why'
+like "$("$cairn" doctor "$scratch/little.heap" 2>/dev/null)" "*300.0 MiB of 1.3 GiB that are live*$rest*cairn why $scratch/little.heap says what the rest is*" 'and so does doctor'
 dump 1700000000.5 1395864371
 like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false*' 'not where sampling began with the process'
 dump 1700001800.5 314572800

@@ -34,7 +34,7 @@ dumps ring
 holds 'what takes the place of older objects does not grow' says "$scratch/ring" 'G == [] and D["verdict"] == "too early" and "hours_to_limit" not in D'
 holds 'it is too early to tell, and why is said' says "$scratch/ring" 'R["open_session"]["verdict"] == "too early" and "before sampling began" in R["open_session"]["words"] and R["open_session"]["may_replace"]'
 holds 'how much is sampled is said for scripts' says "$scratch/ring" 'D["partial"] and D["allocated_before"] > 60e6 and D["sampled_since"] > 0'
-like "$("$cairn" leaks "$scratch/ring" 2>/dev/null)" '*sampling began at *; * MiB were resident by then and are not in this profile *' 'and for people'
+like "$("$cairn" leaks "$scratch/ring" 2>/dev/null)" '*sampling began at *; * MiB were resident by then and are not in this profile*' 'and for people'
 holds 'nor does a single dump show growth' says $pid 'G == [] and D["verdict"] == "too early"'
 "$cairn" timeline --json -o "$scratch/timeline.json" "$scratch/ring" 2>"$scratch/err"
 holds 'nor a timeline' python3 -c "import json; L = json.load(open('$scratch/timeline.json'))['layers']; assert {l['verdict'] for l in L} == {'too early'}, L"

@@ -241,8 +241,9 @@ bool cairn_account_has_gaps(const struct cairn_bill_facts *facts)
 {
 	/* What jemalloc counts without slack is comparable with the profile; of another allocator only that there are no samples counts. */
 	bool comparable = facts->has_allocator || !(facts->profile_bytes > 0);
-	return facts->has_profile && comparable &&
-	       facts->profile_bytes + 3 * facts->profile_error < 0.9 * (double)cairn_bill_live(facts);
+	double live = (double)cairn_bill_live(facts);
+	return facts->has_profile && comparable && live > 0.01 * (double)facts->smaps.rss &&
+	       facts->profile_bytes + 3 * facts->profile_error < 0.9 * live;
 }
 
 /* What a reader should know about the numbers. */

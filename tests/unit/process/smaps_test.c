@@ -67,8 +67,10 @@ static void test_kinds(void)
 static void test_data(void)
 {
 	static const char pieces[] =
-		"0800-1000 r-xp 0 0:1 77 /bin/a\nRss: 4 kB\n1000-2000 rw-p 0 0:1 77 /bin/a\nRss: 4 kB\n2000-3000 r--p 0 0:1 77 /bin/a\nRss: 4 kB\n3000-9000 rw-p 0 0:0 0\nRss: 8 kB\n"
-		"9000-a000 r-xp 0 0:1 78 /lib/b\nRss: 4 kB\na000-b000 rw-p 0 0:1 78 /lib/b\nRss: 4 kB\nb000-c000 r--p 0 0:1 79 /lib/c\nRss: 4 kB\nc000-d000 rw-p 0 0:0 0\nRss: 4 kB\n";
+		"0800-1000 r-xp 0 0:1 77 /bin/a\nRss: 4 kB\n1000-2000 rw-p 0 0:1 77 /bin/a\nRss: 4 kB\n"
+		"2000-3000 r--p 0 0:1 77 /bin/a\nRss: 4 kB\n3000-9000 rw-p 0 0:0 0\nRss: 8 kB\n"
+		"9000-a000 r-xp 0 0:1 78 /lib/b\nRss: 4 kB\na000-b000 rw-p 0 0:1 78 /lib/b\nRss: 4 kB\n"
+		"b000-c000 r--p 0 0:1 79 /lib/c\nRss: 4 kB\nc000-d000 rw-p 0 0:0 0\nRss: 4 kB\n";
 	struct cairn_smaps smaps;
 	cairn_smaps_parse(&smaps, cairn_bytes_of(pieces));
 	is_int(rss(&smaps, CAIRN_SMAPS_DATA), 4 + 8 + 4, "zeroed memory behind a read-only part of the data");
