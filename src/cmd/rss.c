@@ -92,8 +92,10 @@ static void write_text(const struct cairn_account *account, struct cairn_buffer 
 	describe(account, head, sizeof head);
 	cairn_utf8_show(out, cairn_bytes_of(head));
 	cairn_buffer_format(out, "\n%s resident", cairn_text_human((double)bill->total, size));
-	if (account->limit)
+	if (account->limit && account->limit_of_group)
 		cairn_buffer_format(out, ", of a %s limit", cairn_text_human((double)account->limit, size));
+	else if (account->available)
+		cairn_buffer_format(out, ", while the machine has %s available", cairn_text_human((double)account->available, size));
 	cairn_buffer_text(out, "\n\n");
 	struct cairn_table table = cairn_table(out, NULL, false);
 	cairn_account_lines(account, &table);

@@ -367,11 +367,12 @@ static void write_limit(const struct drawing *drawing)
 	if (limit <= 0)
 		return;
 	bool above = limit > drawing->peak;
+	bool of_machine = !(drawing->options->limit > 0) && !point_at(drawing, drawing->points - 1)->limit_of_group;
 	if (!above)
 		write_line(drawing, "limit", limit_at);
-	cairn_buffer_format(drawing->out, "<text class=\"limit-label halo\" x=\"%d\" y=\"%.1f\">limit %s%s</text>\n", width - side - 4,
-			    above ? drawing->top + 12 : y_of(drawing, limit) - 5, number(drawing, limit, text),
-			    above ? ", above this picture" : "");
+	cairn_buffer_format(drawing->out, "<text class=\"limit-label halo\" x=\"%d\" y=\"%.1f\">%s %s%s</text>\n", width - side - 4,
+			    above ? drawing->top + 12 : y_of(drawing, limit) - 5, of_machine ? "memory of the machine" : "limit",
+			    number(drawing, limit, text), above ? ", above this picture" : "");
 }
 
 /* A line for each column of pixels that has a restart, and a word for each that has room for it. */

@@ -208,7 +208,7 @@ pid=$!
 children+=("$pid")
 wait_for 20 grep -q ready "$scratch/out"
 "$cairn" dump "$pid" -o "$scratch/maps.heap" >/dev/null
-sees 0 "*note samples there are no samples: the program mapped its memory itself, 64.0 MiB, past the allocator*-> cairn top --mappings anonymous $pid *leaks too early to tell*" 'one that maps its memory: who did, and what the judge says' "$pid"
+sees 0 "*note samples there are no samples: the program mapped its memory itself, 64.0 MiB, past the allocator*-> cairn top --mappings anonymous $pid*leaks too early to tell*" 'one that maps its memory: who did, and what the judge says' "$pid"
 sees 0 '*note samples there are no samples: the program mapped its memory itself, 64.0 MiB, *' 'so does its dump' "$scratch/maps.heap"
 is "$(grep -c 'reset --period' <<<"$report")" 0 'and no shorter period is advised'
 kill "$pid"

@@ -110,4 +110,10 @@ rm "$scratch/ended/a.heap"
 is $? 1 'a folder without such a dump is an error'
 "$cairn" rss >/dev/null 2>&1
 is $? 2 'a missing operand is a usage error'
+
+# Whose limit it is. A machine's memory is no limit of one process.
+printf 'heap_v2/4096\n  t*: 1: 4096 [0: 0]\n@ 0x1000\n  t*: 1: 4096 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn smaps.rss 1048576\n# cairn limit 8589934592\n# cairn available 1073741824\n# cairn end\n' >"$scratch/machine.heap"
+sed 's/^# cairn available.*/&\n# cairn group.usage 2097152/' "$scratch/machine.heap" >"$scratch/group.heap"
+like "$("$cairn" rss "$scratch/machine.heap" 2>/dev/null)" $'*\n1.0 MiB resident, while the machine has 1.0 GiB available\n*' 'without a limit of its group, what the machine has available'
+like "$("$cairn" rss "$scratch/group.heap" 2>/dev/null)" $'*\n1.0 MiB resident, of a 8.0 GiB limit\n*' 'with one, that'
 done_testing

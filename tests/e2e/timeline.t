@@ -79,7 +79,7 @@ sed -i '/^# cairn smaps.rss/d' "$last"
 holds 'a picture whose last dump did not measure resident memory' picture "$scratch/ended"
 like "$(cat "$scratch/out.svg")" '*Resident memory of the process<tspan class="amount"> [1-9]*' 'shows the last figure that was measured'
 holds 'a picture with weight, limit and errors' picture --errors "$scratch/weighed"
-like "$(cat "$scratch/out.svg")" '*class="error"*class="resident"*limit 5.0 GiB*Resident memory*' 'shows them'
+like "$(cat "$scratch/out.svg")" '*class="error"*class="resident"*memory of the machine 5.0 GiB*Resident memory*' 'shows them'
 holds 'a limit that is far above' picture --limit 100G "$scratch/leak"
 like "$(cat "$scratch/out.svg")" '*limit 100.0 GiB, above this picture*' 'is said, not drawn'
 holds 'a picture with a restart' picture "$scratch/restart"

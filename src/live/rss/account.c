@@ -23,16 +23,21 @@ static struct cairn_error *new_note(struct cairn_account *account)
 	return account->note_count < CAIRN_ACCOUNT_NOTES ? &account->notes[account->note_count++] : NULL;
 }
 
-static uint64_t limit_of(int pid)
+/* Takes the limit of process PID, unless a lower one is known. */
+static void take_limit(struct cairn_account *account, int pid)
 {
 	struct cairn_memory memory;
 	struct cairn_memory_reading reading = {0};
 	struct cairn_error error;
 	if (!cairn_memory_open(&memory, "", pid, &error))
-		return 0;
+		return;
 	cairn_memory_read(&memory, cairn_clock_ns(), &reading);
 	cairn_memory_close(&memory);
-	return reading.limit;
+	account->available = reading.host_available;
+	if (!reading.limit || (account->limit && account->limit <= reading.limit))
+		return;
+	account->limit = reading.limit;
+	account->limit_of_group = reading.limit_of_group;
 }
 
 bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk)
@@ -97,9 +102,10 @@ static bool take_trailer(struct cairn_account *account, const struct cairn_trail
 	struct cairn_bytes huge = cairn_trailer_value(trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
 	account->limit = cairn_trailer_number(trailer, "limit");
-	uint64_t outer = pid ? limit_of(pid) : 0;
-	if (outer && (!account->limit || outer < account->limit))
-		account->limit = outer;
+	account->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
+	account->available = cairn_trailer_number(trailer, "available");
+	if (pid)
+		take_limit(account, pid);
 	return true;
 }
 
@@ -146,7 +152,7 @@ static bool take_process(struct cairn_account *account, int pid, const struct ca
 		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a kernel thread", pid)
 					: cairn_fail_errno(error, "cannot read the mappings of process %d", pid);
 	account->pid = pid;
-	account->limit = limit_of(pid);
+	take_limit(account, pid);
 	account->time_ns = (int64_t)time(NULL) * CAIRN_SECOND_NS;
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	char *target = realpath(path, NULL);
@@ -338,6 +344,7 @@ void cairn_account_json(const struct cairn_account *account, struct cairn_buffer
 		cairn_json_integer(&json, "limit", (int64_t)account->limit);
 	else
 		cairn_json_null(&json, "limit");
+	cairn_json_text(&json, "limit_of", cairn_bytes_of(!account->limit ? "" : account->limit_of_group ? "cgroup" : "machine"));
 	cairn_json_bool(&json, "allocator", bill->has_allocator);
 	struct cairn_table table = cairn_table(NULL, &json, false);
 	cairn_account_lines(account, &table);

@@ -27,6 +27,8 @@ struct cairn_account {
 	int64_t time_ns;
 	char huge_pages[16];
 	uint64_t limit; /* that the process may have, of its control group or the machine; 0 when unknown */
+	bool limit_of_group;
+	uint64_t available; /* what the machine could still give to all processes; 0 when unknown */
 	struct cairn_error notes[CAIRN_ACCOUNT_NOTES];
 	size_t note_count;
 	char cause[24], sentence[600]; /* why it is so much (live/why/why.h); "" unless somebody asked */
