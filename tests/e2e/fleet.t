@@ -208,6 +208,13 @@ bill=$("$cairn" rss --json "$scratch/billed.heap" 2>"$scratch/notes" | of_json '
 is "$("$cairn" fleet bill --store "$store" --service billed --json | of_json '[({k: v for k, v in b["lines"].items() if v} == '"$bill"', len(b["lines"]) > 6, sum(b["lines"].values()) == b["resident"]) for b in r["bills"]]')" \
 	'[(True, True, True)]' 'the bill of a service is that of its dump, line by line'
 like "$("$cairn" fleet bill --store "$store" --service billed)" '*live objects*allocator metadata*code and mapped files*' 'the same in words'
+# Two processes of one machine, without a limit of their own, share its memory.
+for number in 1 2; do
+	sed -e "s/^# cairn pid .*/# cairn pid $number/" -e "s/^# cairn process .*/&$number/" -e '/^# cairn group/d' -e 's/^# cairn limit .*/# cairn limit 8000000000/' "$scratch/billed.heap" >"$scratch/paired.heap"
+	curl -s -o "$scratch/answer" --data-binary "@$scratch/paired.heap" "$url/v1/snapshots?service=paired&version=1&host=pair"
+done
+wait_for 60 emptied
+is "$("$cairn" fleet bill --store "$store" --service paired --json | of_json '[(b["instances"], b["limit"]) for b in r["bills"]]')" '[(2, 8000000000)]' 'the memory of a machine counts once'
 sed "s/^# cairn time .*/# cairn time $(date +%s).000000000/" "$last" >"$scratch/sized.heap"
 curl -s -o "$scratch/answer" --data-binary "@$scratch/sized.heap" "$url/v1/snapshots?service=billed&version=1&host=two"
 curl -s -o "$scratch/answer" --data-binary "@$last" "$url/v1/snapshots?service=billed&version=1&host=gone"

@@ -22,7 +22,7 @@ struct bill {
 	double resident, untouched;
 	double lines[CAIRN_BILL_LINES];
 	double other; /* of those whose snapshot has no bill, what is not live objects */
-	double limit; /* of those that have one, */
+	double limit; /* of those that have one, that of a machine once, */
 	double limited; /* and what they have resident */
 	double fullest; /* the largest share of a limit that one of them takes */
 };
@@ -43,7 +43,26 @@ static void take_line(void *context, size_t process, const char *key, double byt
 	lines->sum += bytes;
 }
 
-static void add(struct bill *bill, const struct cairn_store_point *last, const struct lines *lines)
+static bool is_of_machine(const struct cairn_store_process *process)
+{
+	const struct cairn_store_point *last = cairn_store_last(process);
+	return last->limit > 0 && !last->limit_of_group;
+}
+
+/* Whether another process of the same release that COUNTS, before NUMBER, has the memory of the same machine as its limit. */
+static bool shares_machine(const struct cairn_store_processes *processes, const bool *counts, size_t number)
+{
+	const struct cairn_store_process *its = &processes->items[number];
+	for (size_t i = 0; is_of_machine(its) && i < number; i++) {
+		const struct cairn_store_process *other = &processes->items[i];
+		if (counts[i] && other->cohort == its->cohort && is_of_machine(other) && strcmp(other->host, its->host) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* With SHARED, the limit is counted already. */
+static void add(struct bill *bill, const struct cairn_store_point *last, const struct lines *lines, bool shared)
 {
 	double resident = lines->sum > 0 ? lines->sum : last->resident;
 	bill->instances++;
@@ -61,7 +80,7 @@ static void add(struct bill *bill, const struct cairn_store_point *last, const s
 		bill->untouched += fmax(0, last->bytes - resident);
 	}
 	if (last->limit > 0) {
-		bill->limit += last->limit;
+		bill->limit += shared ? 0 : last->limit;
 		bill->limited += resident;
 		bill->fullest = fmax(bill->fullest, resident / last->limit);
 	}
@@ -80,6 +99,7 @@ static int by_size(const void *a, const void *b)
 static struct bill *make_bills(const struct cairn_store_processes *processes, const struct lines *lines, size_t *count)
 {
 	struct bill *bills = cairn_array_zero(processes->count, sizeof *bills);
+	bool *counts = cairn_array_zero(processes->count, sizeof *counts);
 	int64_t newest = 0;
 	bool any = false;
 	*count = 0;
@@ -98,8 +118,10 @@ static struct bill *make_bills(const struct cairn_store_processes *processes, co
 			at++;
 		if (at == *count)
 			bills[(*count)++] = (struct bill){.service = process->service, .version = process->version};
-		add(&bills[at], cairn_store_last(process), &lines[i]);
+		add(&bills[at], cairn_store_last(process), &lines[i], shares_machine(processes, counts, i));
+		counts[i] = true;
 	}
+	free(counts);
 	qsort(bills, *count, sizeof *bills, by_size);
 	return bills;
 }
