@@ -6,6 +6,7 @@
 #include "dump/ledger_dump.h"
 #include "dump/ledger_heap.h"
 #include "dump/trailer_write.h"
+#include "live/group.h"
 #include "live/ledger_snapshot.h"
 #include "process/clock.h"
 #include "profile/live.h"
@@ -46,6 +47,30 @@ static bool write_again(struct cairn_bytes text, int pid, const struct cairn_wal
 	return !out->failed || cairn_fail(error, "no memory for a snapshot");
 }
 
+/* What else says why so much is resident. */
+static void write_beside(const struct cairn_walk *walk, int pid, struct cairn_buffer *out)
+{
+	struct cairn_huge huge = {0};
+	struct cairn_cause_group group;
+	if (walk->image)
+		cairn_huge_measure(&huge, walk->image);
+	if (huge.bytes) {
+		cairn_trailer_write_number(out, "huge.bytes", huge.bytes);
+		cairn_trailer_write_number(out, "huge.zero", (uint64_t)huge.zero);
+		cairn_trailer_write_number(out, "huge.zero_error", (uint64_t)huge.zero_error);
+	}
+	cairn_group_of(&group, pid);
+	cairn_group_write(&group, out);
+}
+
+void cairn_walked_read(const struct cairn_trailer *trailer, struct cairn_huge *huge, struct cairn_cause_group *group)
+{
+	huge->bytes = cairn_trailer_number(trailer, "huge.bytes");
+	huge->zero = (double)cairn_trailer_number(trailer, "huge.zero");
+	huge->zero_error = (double)cairn_trailer_number(trailer, "huge.zero_error");
+	cairn_group_read(group, trailer);
+}
+
 bool cairn_walked_add(struct cairn_buffer *text, int pid, const struct cairn_walk *walk, struct cairn_error *error)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
@@ -58,6 +83,7 @@ bool cairn_walked_add(struct cairn_buffer *text, int pid, const struct cairn_wal
 		cairn_buffer_append(&out, dump.data, dump.length);
 	}
 	cairn_walk_write(walk, &out);
+	write_beside(walk, pid, &out);
 	cairn_trailer_write_last(&out);
 	cairn_buffer_free(text);
 	*text = out;

@@ -33,6 +33,16 @@ stat 60000000 90000000
 "$cairn" rss --json --group "$scratch/v2" >"$scratch/one" 2>"$scratch/err"
 holds 'counts that are too high give way, and nothing is negative' check 'l["page_cache"] == 25300000 and l["rest"] == 0'
 like "$("$cairn" rss --group "$scratch/v2")" '*95.4 MiB charged, of a 190.7 MiB limit*left by processes that have ended or moved*3 groups inside it were removed*' 'the same as text'
+mkdir -p "$scratch/v1/inner"
+printf '%s\n' $$ >"$scratch/v1/inner/cgroup.procs"
+: >"$scratch/v1/cgroup.procs"
+echo 100000000 >"$scratch/v1/memory.usage_in_bytes"
+echo 9223372036854771712 >"$scratch/v1/memory.limit_in_bytes"
+echo 9000000 >"$scratch/v1/memory.kmem.usage_in_bytes"
+echo 700000 >"$scratch/v1/memory.kmem.tcp.usage_in_bytes"
+printf 'cache 1000\nrss 2000\nshmem 500\ntotal_cache 20000000\ntotal_rss 60000000\ntotal_shmem 5000000\n' >"$scratch/v1/memory.stat"
+"$cairn" rss --json --group "$scratch/v1" >"$scratch/one" 2>"$scratch/err"
+holds 'version 1: counts with those of groups inside; buffers of sockets are charged elsewhere' check 'j["cgroup"] == 1 and j["limit_bytes"] == 0 and j["processes"] == 1 and l["page_cache"] == 15000000 and l["tmpfs"] == 5000000 and l["sockets"] == 0 and l["slab"] > 0 and l["slab"] + l["page_tables"] + l["kernel_stacks"] == 9000000 and l["processes"] + l["left"] == 60000000 and l["rest"] == 11000000'
 "$cairn" rss --group "$scratch" >/dev/null 2>"$scratch/err"
 is "$? $(cat "$scratch/err")" "1 cairn: $scratch is not the folder of a control group whose memory is counted" 'another folder'
 "$cairn" rss --group 1 2 >/dev/null 2>"$scratch/err"

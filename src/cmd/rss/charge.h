@@ -4,7 +4,7 @@
 #define CAIRN_CMD_RSS_CHARGE_H
 
 #include "base/buffer.h"
-#include "live/rss/charge.h"
+#include "live/charge.h"
 
 void cairn_charge_text(const struct cairn_charge *charge, struct cairn_buffer *out);
 void cairn_charge_json(const struct cairn_charge *charge, struct cairn_buffer *out);

@@ -5,6 +5,7 @@
 #include "base/json_read.h"
 #include "base/peek.h"
 #include "base/text.h"
+#include "live/group.h"
 #include "process/clock.h"
 #include "process/proc.h"
 
@@ -184,7 +185,7 @@ static bool resident_of(int pid, double *bytes)
 static double charge_of(int pid)
 {
 	struct cairn_cause_group group;
-	cairn_why_group(&group, pid);
+	cairn_group_of(&group, pid);
 	return (double)group.usage;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "live/files.h"
+#include "live/group.h"
 #include "live/judged.h"
 #include "live/source_series.h"
 #include "live/target.h"
@@ -119,8 +120,16 @@ static void walk(struct cairn_why *why, int pid)
 			cairn_walk_free(&why->walk);
 		why->facts.drift = fabs((double)why->walk.sum.returnable - first);
 	}
-	if (why->walk.image)
-		cairn_huge_measure(&why->huge, why->walk.image);
+}
+
+/* What DUMP says, of which the account is taken: who mapped memory, growth by ages, who pins pages, huge pages and the control group. */
+static void take_dump(struct cairn_why *why, struct cairn_bytes dump, const struct cairn_trailer *trailer, const char *name)
+{
+	cairn_walked_read(trailer, &why->huge, &why->facts.group);
+	if (!why->account->mapped)
+		cairn_account_name_mapped(why->account, dump, name);
+	judge_ages(why, dump, name);
+	cairn_why_pins(why, dump, name);
 }
 
 bool cairn_why_target(struct cairn_why *why, const char *name, const char *token, struct cairn_error *error)
@@ -136,24 +145,25 @@ bool cairn_why_target(struct cairn_why *why, const char *name, const char *token
 		if (pid <= 0 || !cairn_account_target(why->account, name, token, error))
 			return false;
 		walk(why, pid);
+		if (why->walk.image)
+			cairn_huge_measure(&why->huge, why->walk.image);
+		cairn_group_of(&why->facts.group, pid);
 	} else {
 		if (pid > 0)
 			walk(why, pid);
 		if (why->walk.heap_count && !cairn_walked_add(&body, pid, &why->walk, &reason))
 			note(why, "which objects keep free memory is unknown: %s", reason.text);
 		struct cairn_bytes text = cairn_buffer_bytes(&body);
+		struct cairn_trailer trailer;
 		bool good = cairn_account_text(why->account, text, name, pid, error);
-		if (good) {
-			cairn_account_name_mapped(why->account, text, name);
-			judge_ages(why, text, name);
-			cairn_why_pins(why, text, name);
-		}
+		if (good && cairn_trailer_read(text, &trailer))
+			take_dump(why, text, &trailer, name);
+		if (good && pid > 0 && !why->facts.group.known)
+			cairn_group_of(&why->facts.group, pid);
 		cairn_buffer_free(&body);
 		if (!good)
 			return false;
 	}
-	if (pid > 0)
-		cairn_why_group(&why->facts.group, pid);
 	conclude(why);
 	return true;
 }
@@ -190,11 +200,12 @@ bool cairn_why_file(struct cairn_why *why, char *name, struct cairn_error *error
 		    cairn_files_text(cairn_files_newest(&list, false)->path, &text, error);
 	if (good) {
 		struct cairn_bytes dump = cairn_buffer_bytes(&text);
-		if (!cairn_trailer_read(dump, &trailer) || !cairn_walk_read(&why->walk, &trailer))
+		bool known = cairn_trailer_read(dump, &trailer);
+		if (!known || !cairn_walk_read(&why->walk, &trailer))
 			note(why, "the newest dump does not say what is free in the heap: 'cairn dump PID' and 'cairn watch' write dumps "
 				  "that do");
-		judge_ages(why, dump, name);
-		cairn_why_pins(why, dump, name);
+		if (known)
+			take_dump(why, dump, &trailer, name);
 		if (list.count > 1)
 			judge_series(why, name);
 		why->account->pid = 0;
@@ -205,7 +216,7 @@ bool cairn_why_file(struct cairn_why *why, char *name, struct cairn_error *error
 	return good;
 }
 
-void cairn_why_account(struct cairn_account *account, struct cairn_bytes dump)
+void cairn_why_account(struct cairn_account *account, struct cairn_bytes dump, const char *name)
 {
 	static const unsigned shown = 1u << CAIRN_CAUSE_GROWTH | 1u << CAIRN_CAUSE_CACHE | 1u << CAIRN_CAUSE_LIVE | 1u << CAIRN_CAUSE_FILES;
 	struct cairn_why *why = cairn_array_zero(1, sizeof *why);
@@ -214,6 +225,7 @@ void cairn_why_account(struct cairn_account *account, struct cairn_bytes dump)
 	if (!cairn_trailer_read(dump, &trailer) || !cairn_walk_read(&why->walk, &trailer)) {
 		cairn_account_settle(account);
 	} else {
+		take_dump(why, dump, &trailer, name);
 		conclude(why);
 		snprintf(account->cause, sizeof account->cause, "%s", cairn_cause_name(why->causes.cause));
 		snprintf(account->sentence, sizeof account->sentence, "%s", why->causes.sentence);

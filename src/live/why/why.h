@@ -33,14 +33,11 @@ bool cairn_why_file(struct cairn_why *why, char *name, struct cairn_error *error
 
 void cairn_why_free(struct cairn_why *why);
 
-/* Settles ACCOUNT, which was taken from DUMP, and says there why its memory is so much: by the walk that the dump has, without a look at
- * ages or names, which would take long. */
-void cairn_why_account(struct cairn_account *account, struct cairn_bytes dump);
+/* Settles ACCOUNT, which was taken from DUMP, and says there why its memory is so much, in the words of `cairn why`: by the walk and the
+ * facts beside it that the dump has. NAME is for messages. */
+void cairn_why_account(struct cairn_account *account, struct cairn_bytes dump, const char *name);
 
 /* Of cairn_why: fills the pins from TEXT, a dump with the shares of pinned memory; nothing if it has none. */
 void cairn_why_pins(struct cairn_why *why, struct cairn_bytes text, const char *name);
-
-/* Of cairn_why: what the control group of process PID is charged, if it and its descendants are alone in it. */
-void cairn_why_group(struct cairn_cause_group *group, int pid);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/peek.h"
 #include "base/text.h"
-#include "live/rss/charge.h"
+#include "live/charge.h"
 #include "process/proc.h"
 
 #include <fcntl.h>

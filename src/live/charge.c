@@ -1,6 +1,6 @@
 /* charge.c - memory.stat, the processes of a group, and making it add up.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "live/rss/charge.h"
+#include "live/charge.h"
 
 #include "base/array.h"
 #include "base/buffer.h"
@@ -95,7 +95,7 @@ static void read_stat(const struct cairn_charge *charge, struct numbers *numbers
 	if (!charge->version_one)
 		return;
 	numbers->has_kernel = read_number(charge->group, "memory.kmem.usage_in_bytes", &numbers->kernel);
-	read_number(charge->group, "memory.kmem.tcp.usage_in_bytes", &numbers->sockets);
+	/* Buffers of sockets have a limit of their own there (memory.kmem.tcp), and are not charged with the rest. */
 }
 
 /* Adds the processes of the group in FOLDER and of those inside it. */
@@ -214,7 +214,7 @@ static void make_lines(struct cairn_charge *charge, const struct numbers *number
 		fit_items(charge, (enum cairn_charge_line)i, lines[i]);
 }
 
-bool cairn_charge_of_folder(struct cairn_charge *charge, const char *path, struct cairn_error *error)
+static bool read_folder(struct cairn_charge *charge, const char *path, bool with_files, struct cairn_error *error)
 {
 	struct numbers numbers;
 	uint64_t least = 0;
@@ -239,10 +239,21 @@ bool cairn_charge_of_folder(struct cairn_charge *charge, const char *path, struc
 	list_processes(path, 0, &groups, pids, &count);
 	read_stat(charge, &numbers);
 	read_processes(charge, pids, count, &numbers);
-	cairn_charge_files(charge, pids, count);
+	if (with_files)
+		cairn_charge_files(charge, pids, count);
 	free(pids);
 	make_lines(charge, &numbers);
 	return true;
+}
+
+bool cairn_charge_of_folder(struct cairn_charge *charge, const char *path, struct cairn_error *error)
+{
+	return read_folder(charge, path, true, error);
+}
+
+bool cairn_charge_sums(struct cairn_charge *charge, const char *path, struct cairn_error *error)
+{
+	return read_folder(charge, path, false, error);
 }
 
 bool cairn_charge_of_process(struct cairn_charge *charge, int pid, struct cairn_error *error)

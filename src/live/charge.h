@@ -7,8 +7,8 @@
  * Who has which part of a line is known less exactly: a page of a file, or one that processes share, is charged to the group that touched
  * it first. Items never add up to more than their line; the rest belongs to no process that was found.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_LIVE_RSS_CHARGE_H
-#define CAIRN_LIVE_RSS_CHARGE_H
+#ifndef CAIRN_LIVE_CHARGE_H
+#define CAIRN_LIVE_CHARGE_H
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -57,6 +57,8 @@ const char *cairn_charge_name(enum cairn_charge_line line);
 /* Of the group that process PID is in, or of the one whose folder is PATH. Free it in any case. */
 bool cairn_charge_of_process(struct cairn_charge *charge, int pid, struct cairn_error *error);
 bool cairn_charge_of_folder(struct cairn_charge *charge, const char *path, struct cairn_error *error);
+/* The same of a folder, without the items of page cache and tmpfs, which take longer to find. */
+bool cairn_charge_sums(struct cairn_charge *charge, const char *path, struct cairn_error *error);
 void cairn_charge_free(struct cairn_charge *charge);
 
 /* Of charge.c: adds an item; finds what page cache and tmpfs consist of, by the files that the COUNT processes PIDS have open, mapped and
