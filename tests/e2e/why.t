@@ -69,6 +69,21 @@ bill() {
 }
 wait_for 20 bill
 holds 'the live page has the sentence' bill
+# One sentence, whoever is asked; but the process goes on, so that amounts differ.
+sentence() { sed 's/.*"sentence":"\([^"]*\)".*/\1/; s/[0-9][0-9.]* [KMG]iB/SIZE/g; s/[0-9][0-9]* %/PART/g' "$scratch/one"; }
+on_page=$(sentence)
+"$cairn" dump -o "$scratch/one.heap" "$pid" >/dev/null 2>"$scratch/err"
+"$cairn" why --json "$scratch/one.heap" >"$scratch/one" 2>"$scratch/err"
+is "$(sentence)" "$on_page" 'cairn why of a dump has the same'
+"$cairn" why --json "$pid" >"$scratch/one" 2>"$scratch/err"
+is "$(sentence)" "$on_page" 'and so has cairn why of the process'
+like "$on_page" '*those of *' 'with the function whose objects keep free memory'
+sed 's/^# cairn end/# cairn charge.usage 2000000000\n# cairn charge.limit 2500000000\n# cairn charge.file 1500000000\n&/' "$scratch/one.heap" >"$scratch/charged.heap"
+"$cairn" why --json "$scratch/charged.heap" >"$scratch/one" 2>"$scratch/err"
+holds 'a dump says what its control group was charged' check 'j["cause"] == "page_cache" and "1.9 GiB charged to the control group" in j["sentence"]'
+sed 's/^# cairn end/# cairn huge.bytes 2000000000\n# cairn huge.zero 1900000000\n# cairn huge.zero_error 1000\n&/' "$scratch/one.heap" >"$scratch/huge.heap"
+"$cairn" why --json "$scratch/huge.heap" >"$scratch/one" 2>"$scratch/err"
+holds 'and what was in huge pages' check 'j["cause"] == "huge_pages"'
 mkdir "$scratch/dumps"
 for step in 1 2 3; do
 	"$cairn" dump -o "$scratch/dumps/$step.heap" "$pid" >/dev/null 2>"$scratch/err"

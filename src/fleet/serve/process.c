@@ -154,7 +154,7 @@ static void make_bill(struct cairn_serve_process *process, struct cairn_buffer *
 	int pid = process->newest_id > 0 && process->name && process->state != CAIRN_SERVE_ENDED ? process->pid : 0;
 	if (process->newest.length > 0 &&
 	    cairn_account_text(account, cairn_buffer_bytes(&process->newest), "the newest dump", pid, &error)) {
-		cairn_why_account(account, cairn_buffer_bytes(&process->newest));
+		cairn_why_account(account, cairn_buffer_bytes(&process->newest), "the newest dump");
 		cairn_account_json(account, out);
 	}
 	cairn_account_free(account);
