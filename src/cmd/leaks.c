@@ -125,21 +125,10 @@ static void write_coverage(const struct report *report)
 /* Resident memory may grow where nothing in the profile does. */
 static void write_retention(const struct report *report)
 {
-	static const double least = 16 << 20, share = 0.2;
-	const struct cairn_series_point *first = &report->series->points[0], *last = report->last;
-	double grown = last->resident - first->resident, live = last->bytes - first->bytes, freed = last->free - first->free;
-	char text[32], free[32];
-	bool named = report->judgement->mapped && report->judgement->verdict == CAIRN_GROWING;
-	if (!last->live || first->origin.process_id != last->origin.process_id || first->resident <= 0 || last->resident <= 0 ||
-	    grown < fmax(least, share * last->resident) || live > grown / 4)
-		return;
-	cairn_buffer_format(report->out,
-			    "resident memory grows, by %s since the first dump, the heap does not: ", cairn_text_human(grown, text));
-	if (freed > grown / 2)
-		cairn_buffer_format(report->out, "%s is free memory in arenas, which the allocator keeps (cairn why)\n",
-				    cairn_text_human(freed, free));
-	else
-		cairn_buffer_text(report->out, named ? "it is that mapped memory\n" : "cairn why says what it is\n");
+	size_t start = report->out->length;
+	cairn_words_retention(report->series, report->judgement, report->out);
+	if (report->out->length > start)
+		cairn_buffer_byte(report->out, '\n');
 }
 
 static void write_summary(const struct report *report)
@@ -377,6 +366,10 @@ static void write_json(const struct report *report)
 	cairn_words_forecast(judgement, &sentence);
 	if (sentence.length)
 		cairn_json_text(&json, "forecast", cairn_buffer_bytes(&sentence));
+	sentence.length = 0;
+	cairn_words_retention(report->series, report->judgement, &sentence);
+	if (sentence.length)
+		cairn_json_text(&json, "retention", cairn_buffer_bytes(&sentence));
 	cairn_buffer_free(&sentence);
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->facts.process));
 	cairn_json_text(&json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[report->view->value].unit));

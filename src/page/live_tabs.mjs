@@ -35,7 +35,8 @@ export function showGrowing(panel, leaks, pick) {
 	const summary = leaks.growing
 		? `${leaks.growing} of ${humanCount(leaks.paths)} call paths ${leaks.growing === 1 ? "grows" : "grow"}: ${humanRate(leaks.bytes_per_hour)}.`
 		: `None of ${humanCount(leaks.paths)} call paths grows for sure.`;
-	panel.replaceChildren(make("p", "caption", `${summary} ${leaks.dumps} dumps in ${humanTime(leaks.hours * 3600)}.`),
+	const retention = leaks.retention ? [make("p", "panel-sentence", `${leaks.retention[0].toUpperCase()}${leaks.retention.slice(1)}.`)] : [];
+	panel.replaceChildren(...retention, make("p", "caption", `${summary} ${leaks.dumps} dumps in ${humanTime(leaks.hours * 3600)}.`),
 		plainTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
 			cells: [
 				{text: row.verdict === "growing" ? "+" + humanRate(row.bytes_per_hour) : "–", className: row.verdict === "growing" ? "up" : ""},

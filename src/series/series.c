@@ -114,14 +114,14 @@ void cairn_series_point_follow(struct cairn_series_point *point, const struct ca
 }
 
 /* What a walk of the heaps has added to the dump. */
-static void take_walk(const struct cairn_profile *part, struct cairn_series_point *point)
+void cairn_series_walked(const struct cairn_profile *part, double *free, double *returnable)
 {
 	struct cairn_trailer trailer;
 	struct cairn_walk walk;
 	if (part->facts.trailer && cairn_trailer_read(cairn_strings_bytes(&part->strings, part->facts.trailer), &trailer) &&
 	    cairn_walk_read(&walk, &trailer)) {
-		point->free = (double)(walk.sum.resident_free + walk.sum.cached);
-		point->returnable = (double)walk.sum.returnable;
+		*free = (double)(walk.sum.resident_free + walk.sum.cached);
+		*returnable = (double)walk.sum.returnable;
 	}
 }
 
@@ -162,7 +162,7 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 		.ended = cairn_arena_text(&series->arena, cairn_strings_bytes(&part->strings, part->facts.ended)),
 		.path = cairn_arena_text(&series->arena, cairn_bytes_of(path)),
 	};
-	take_walk(part, &series->points[point]);
+	cairn_series_walked(part, &series->points[point].free, &series->points[point].returnable);
 	return true;
 }
 

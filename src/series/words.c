@@ -233,6 +233,25 @@ void cairn_words_forecast(const struct cairn_judgement *judgement, struct cairn_
 				    cairn_words_duration(judgement->latest, latest, sizeof latest));
 }
 
+void cairn_words_retention(const struct cairn_series *series, const struct cairn_judgement *judgement, struct cairn_buffer *out)
+{
+	static const double least = 16 << 20, share = 0.2;
+	const struct cairn_series_point *first = &series->points[0], *last = &series->points[series->point_count - 1];
+	double grown = last->resident - first->resident, live = last->bytes - first->bytes;
+	double freed = first->free > 0 ? last->free - first->free : 0;
+	char text[32];
+	if (!last->live || first->origin.process_id != last->origin.process_id || first->resident <= 0 || last->resident <= 0 ||
+	    grown < fmax(least, share * last->resident) || live > grown / 4)
+		return;
+	cairn_buffer_format(out, "resident memory grows, by %s since the first dump, the heap does not: ", cairn_text_human(grown, text));
+	if (freed > grown / 2)
+		cairn_buffer_format(out, "%s is free memory in arenas, which the allocator keeps (cairn why)", cairn_text_human(freed, text));
+	else if (judgement->mapped && judgement->verdict == CAIRN_GROWING) /* which has been named */
+		cairn_buffer_text(out, "it is that mapped memory");
+	else
+		cairn_buffer_text(out, "cairn why says what it is");
+}
+
 void cairn_words_no_samples(const struct cairn_own_memory *own, double period, struct cairn_buffer *out)
 {
 	char size[24];

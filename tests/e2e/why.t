@@ -93,6 +93,12 @@ for step in 1 2 3; do
 done
 "$cairn" dump -o "$scratch/dumps/4.heap" "$pid" >/dev/null 2>"$scratch/err"
 like "$("$cairn" leaks "$scratch/dumps" 2>/dev/null)" '*resident memory grows, by *, the heap does not: *free memory in arenas*' 'growth of free memory is told from a leak'
+"$cairn" leaks --json "$scratch/dumps" >"$scratch/one" 2>"$scratch/err"
+holds 'in JSON, too' check '"is free memory in arenas" in j["retention"]'
+ask() { curl -s -m 20 -H "Authorization: Bearer ${address#*token=}" "${address%%/\?token*}/api/$1" >"$scratch/one"; }
+retains() { ask leaks && check '"is free memory in arenas" in j["retention"]' 2>/dev/null; }
+wait_for 20 retains
+holds 'and on the live page' retains
 "$cairn" timeline --json "$scratch/dumps" >"$scratch/one" 2>"$scratch/err"
 holds 'the timeline has what is free' check 'all(d["free"] > 1e7 for d in j["dumps"]) and j["dumps"][-1]["free"] > 1e8 and j["dumps"][-1]["returnable"] > 1e8'
 "$cairn" timeline -o "$scratch/one.svg" "$scratch/dumps" 2>"$scratch/err"

@@ -132,6 +132,7 @@ static struct cairn_archive_point describe(const struct cairn_profile *part, str
 		.period = part->period,
 		.build = build_of(part),
 	};
+	cairn_series_walked(part, &point.free, &point.returnable);
 	if (cairn_trailer_read(dump, &trailer))
 		copy_text(point.reason, sizeof point.reason, cairn_trailer_value(&trailer, "reason"));
 	copy_text(point.ended, sizeof point.ended, cairn_strings_bytes(&part->strings, part->facts.ended));
@@ -385,6 +386,8 @@ void cairn_archive_series(const struct cairn_archive *archive, size_t most, stru
 			.live = true, /* an archive takes nothing else */
 			.resident = point->resident,
 			.own = point->own,
+			.free = point->free,
+			.returnable = point->returnable,
 			.limit = point->limit,
 			.limit_of_group = point->limit_of_group,
 			.group = point->group,

@@ -26,7 +26,7 @@ struct cairn_archive_point {
 	double resident, limit; /* 0 if unknown */
 	bool limit_of_group;
 	double group; /* memory charged to that group; 0 if unknown */
-	double available; /* as in struct cairn_series_point */
+	double available, free, returnable; /* as in struct cairn_series_point */
 	struct cairn_own_memory own;
 	double period;
 	uint64_t build; /* distinguishes builds of the program; 0 if unknown */

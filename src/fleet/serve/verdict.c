@@ -190,6 +190,11 @@ static void write_leaks(const struct judging *judging, struct cairn_buffer *out)
 	}
 	if (judgement->hours_left >= 0)
 		cairn_json_number(&json, "hours_to_limit", judgement->hours_left);
+	struct cairn_buffer words = cairn_buffer(1 << 10);
+	cairn_words_retention(&judging->series, judgement, &words);
+	if (words.length)
+		cairn_json_text(&json, "retention", cairn_buffer_bytes(&words));
+	cairn_buffer_free(&words);
 	cairn_json_open(&json, "rows", '[');
 	for (size_t i = 0; judgement->leaks != leaks && i < judgement->leaks->count && i < row_most; i++)
 		write_row(judgement->leaks, judgement->view, &judgement->leaks->rows[i], values, &json);
