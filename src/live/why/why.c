@@ -83,6 +83,16 @@ static void judge_ages(struct cairn_why *why, struct cairn_bytes text, const cha
 	cairn_profile_free(&profile);
 }
 
+/* The function with the largest mapping, and what it has mapped on all call paths. */
+static void take_mapper(struct cairn_why *why)
+{
+	const struct cairn_account_mapped *mapped = why->account->mapped;
+	size_t length = why->account->mapped_count ? strcspn(mapped[0].stack, "\n") + 1 : 0;
+	for (size_t i = 0; i < why->account->mapped_count; i++)
+		why->facts.mapper_bytes += strncmp(mapped[i].stack, mapped[0].stack, length) == 0 ? mapped[i].resident : 0;
+	why->facts.mapper = length ? mapped[0].stack : NULL;
+}
+
 /* All facts are there. */
 static void conclude(struct cairn_why *why)
 {
@@ -97,10 +107,7 @@ static void conclude(struct cairn_why *why)
 	why->facts.walk = &why->walk;
 	why->facts.huge = &why->huge;
 	why->facts.pid = why->account->pid;
-	if (why->account->mapped_count) {
-		why->facts.mapper = why->account->mapped[0].stack;
-		why->facts.mapper_bytes = why->account->mapped[0].resident;
-	}
+	take_mapper(why);
 	cairn_causes_find(&why->causes, &why->facts);
 }
 
