@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-/* Whether most of the memory of all processes is that of PID and its descendants. A shell that somebody has opened in a container, or a small
- * process beside the service, changes nothing. */
+/* Whether most of the memory of all processes is that of PID and its descendants. A shell that somebody has opened in a container, or a
+ * small process beside the service, changes nothing. */
 static bool is_mostly_of(const struct cairn_charge *charge, int pid)
 {
 	static const uint64_t little = 8 << 20;

@@ -25,8 +25,8 @@ struct cairn_own_memory cairn_own_memory_of(const struct cairn_profile *profile)
  * that is sampled would have had samples; otherwise 0. For a process without samples. */
 double cairn_own_memory_unseen(const struct cairn_own_memory *own, double period);
 
-/* What a walk of the heaps has found that is in PART, a dump: resident memory that is free, and the part that a call returns. Leaves both as
- * they are if it has none. */
+/* What a walk of the heaps has found that is in PART, a dump: resident memory that is free, and the part that a call returns. Leaves both
+ * as they are if it has none. */
 void cairn_series_walked(const struct cairn_profile *part, double *free, double *returnable);
 
 struct cairn_series_point {

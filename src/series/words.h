@@ -43,8 +43,8 @@ void cairn_words_trend(const struct cairn_trend *trend, double hours, const stru
  * sure)". */
 void cairn_words_judgement(const struct cairn_judgement *judgement, const struct cairn_shape *shape, struct cairn_buffer *out);
 
-/* Appends that resident memory grows while live memory does not, and why, as another sentence without a full stop. Nothing if it does not, or
- * that is not known. */
+/* Appends that resident memory grows while live memory does not, and why, as another sentence without a full stop. Nothing if it does not,
+ * or that is not known. */
 void cairn_words_retention(const struct cairn_series *series, const struct cairn_judgement *judgement, struct cairn_buffer *out);
 
 /* Appends the forecast as another: "at this rate the machine's available memory of 20.8 GiB is used up in 38.0 minutes, at 18:02 (95 %: 35.1
