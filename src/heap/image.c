@@ -119,7 +119,8 @@ static void read_random(struct cairn_image *image, struct cairn_bytes auxv)
 
 static bool take_memory(struct cairn_image *image, uint64_t bytes)
 {
-	image->exhausted |= bytes > image->memory_left;
+	if (bytes > image->memory_left && !image->exhausted)
+		image->exhausted = CAIRN_IMAGE_MEMORY;
 	if (image->exhausted)
 		return false;
 	image->memory_left -= bytes;
@@ -251,8 +252,23 @@ bool cairn_image_may_be_heap(const struct cairn_image *image, uint64_t address)
 
 bool cairn_image_is_late(struct cairn_image *image)
 {
-	image->exhausted |= cairn_clock_ns() > image->deadline_ns;
+	if (!image->exhausted && cairn_clock_ns() > image->deadline_ns)
+		image->exhausted = CAIRN_IMAGE_TIME;
 	return image->exhausted;
+}
+
+bool cairn_image_take(struct cairn_image *image, uint64_t length)
+{
+	uint64_t *left = image->in_trial ? &image->trial_left : &image->bytes_left;
+	if (length <= *left) {
+		*left -= length;
+		return true;
+	}
+	if (image->in_trial)
+		image->trial_left = 0;
+	else if (!image->exhausted)
+		image->exhausted = CAIRN_IMAGE_BYTES;
+	return false;
 }
 
 /* Reads LENGTH bytes at ADDRESS, on pages that are there: those of RUN. Returns how many. */
@@ -265,11 +281,8 @@ static size_t read_run(struct cairn_image *image, const struct cairn_image_run *
 			return 0;
 		image->swapped_left -= length;
 	}
-	if (length > image->bytes_left || cairn_image_is_late(image)) {
-		image->exhausted = true;
+	if (cairn_image_is_late(image) || !cairn_image_take(image, length))
 		return 0;
-	}
-	image->bytes_left -= length;
 	return image->source.read(image->source.context, address, out, length);
 }
 
@@ -294,6 +307,8 @@ static const char *cached_page(struct cairn_image *image, uint64_t start)
 bool cairn_image_read(struct cairn_image *image, uint64_t address, void *out, size_t length)
 {
 	char *to = out;
+	if (image->in_trial && !cairn_image_take(image, length)) /* pages that were read already cost time as well */
+		return false;
 	while (length > 0) {
 		uint64_t start = page_start(image, address), offset = address - start;
 		size_t part = page_size(image) - offset < length ? (size_t)(page_size(image) - offset) : length;
@@ -386,7 +401,8 @@ bool cairn_image_open_source(struct cairn_image *image, const struct cairn_image
 	for (size_t i = 0; i < image->region_count && !image->exhausted; i++)
 		if (!source->find_pages(source->context, image, image->regions[i].start, image->regions[i].end))
 			return cairn_fail_errno(error, "cannot find out which pages are resident");
-	image->bytes_left = 2 * image->resident_bytes + ((uint64_t)64 << 20);
+	/* The readers of each allocator read variables once or twice, and then one of them the heap, and what lies beside it. */
+	image->bytes_left = 8 * image->resident_bytes + ((uint64_t)64 << 20);
 	read_random(image, source->auxv);
 	image->source.maps = image->source.auxv = (struct cairn_bytes){0};
 	return true;

@@ -6,7 +6,8 @@
  * one that is swapped out only within a budget.
  *
  * The process may be hostile, and changes while it is read. So nothing here grows with what the process says: the number of records is
- * that of its resident pages, and bytes, time and memory have limits. Once a limit is reached, reading fails, and `exhausted` is true.
+ * that of its resident pages, and bytes, time and memory have limits. Once a limit is reached, reading fails, and `exhausted` says which it
+ * was. What readers only try, to find out whether it is part of a heap at all, has a limit of its own (search.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HEAP_IMAGE_H
 #define CAIRN_HEAP_IMAGE_H
@@ -14,6 +15,14 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/file.h"
+
+/* The limit that was reached. */
+enum cairn_image_end {
+	CAIRN_IMAGE_GOES_ON,
+	CAIRN_IMAGE_TIME,
+	CAIRN_IMAGE_BYTES,  /* more was read than a sound heap of that size needs */
+	CAIRN_IMAGE_MEMORY, /* there are more pages than we keep records of */
+};
 
 enum cairn_image_kind {
 	CAIRN_IMAGE_ANONYMOUS, /* private memory without a file, as allocators map it */
@@ -56,6 +65,7 @@ enum {
 	CAIRN_PAGE_CONTINUED = 64,  /* one unit with the page before: it is kept as long as any object of the unit lives */
 	CAIRN_PAGE_RESERVE = 128,   /* free, and kept by the allocator's own rules, not by an object */
 	CAIRN_PAGE_UNIT = 256,      /* of a unit, which may be this page alone */
+	CAIRN_PAGE_ZERO = 1024,     /* a trial found nothing but zeroes on it */
 	CAIRN_PAGE_COUNTED = 512,   /* it is in the sums: structures that lie may claim it twice */
 };
 
@@ -110,7 +120,9 @@ struct cairn_image {
 	bool has_random;
 	uint64_t bytes_left, swapped_left, memory_left;
 	int64_t deadline_ns;
-	bool exhausted;
+	enum cairn_image_end exhausted;
+	uint64_t trial_left; /* bytes that trials may read */
+	bool in_trial, has_untried; /* there were too many candidates to try all */
 	/* Pages that were read one by one. */
 	struct {
 		uint64_t page; /* its address plus 1; 0 is empty */
@@ -180,6 +192,20 @@ static inline const unsigned char *cairn_image_window_at(struct cairn_image_wind
 		return window->data + (address - window->start);
 	return cairn_image_window_fill(window, address, length);
 }
+
+/* What is read between these two costs nothing but `trial_left`; once that is used up, reading fails until the trial ends. */
+static inline void cairn_image_begin_trial(struct cairn_image *image)
+{
+	image->in_trial = true;
+}
+
+static inline void cairn_image_end_trial(struct cairn_image *image)
+{
+	image->in_trial = false;
+}
+
+/* Takes LENGTH bytes from what may be read. Returns false if there is not so much left. */
+bool cairn_image_take(struct cairn_image *image, uint64_t length);
 
 /* Forgets what was read, to read it again. */
 void cairn_image_forget(struct cairn_image *image);

@@ -10,6 +10,7 @@
 #include "heap/jemalloc.h"
 
 #include "base/hash.h"
+#include "heap/search.h"
 #include "heap/span.h"
 #include "heap/version.h"
 
@@ -24,8 +25,6 @@ enum {
 	state_dirty = 1,
 	state_muzzy = 2,
 	state_retained = 3,
-	data_most = 64 << 20,
-	pages_most = 1 << 16, /* that are read in search of a leaf */
 	proof = 8, /* words that must lead to their extents */
 };
 
@@ -98,29 +97,20 @@ static bool is_proven(struct cairn_image *image, const struct extent_layout *lay
 		(word >> 48 == extent.class && !!(word & 1) == extent.is_slab)); /* what its last page has of that may be out of date */
 }
 
-/* Whether LEAF is a leaf of the tree: sets where its memory is. Reads at most PAGES_LEFT pages, which it counts. */
-static bool is_leaf(struct cairn_image *image, const struct extent_layout *layout, uint64_t leaf, uint64_t *upper, unsigned *pages_left)
+/* Whether LEAF is a leaf of the tree: sets where its memory is. */
+static bool is_leaf(struct cairn_image *image, const struct extent_layout *layout, uint64_t leaf, uint64_t *upper)
 {
-	uint64_t words[512], at = leaf, end = leaf + leaf_size, place;
+	uint64_t words[CAIRN_SEARCH_WORDS], at = leaf, place;
 	unsigned seen = 0, found = 0;
 	bool used;
-	for (; *pages_left && at < end && found < proof; --*pages_left) {
-		const struct cairn_image_run *run = cairn_image_run(image, at);
-		if (!run || run->start >= end)
-			break;
-		at = run->start > at ? run->start : at;
-		size_t length = sizeof words - at % sizeof words;
-		if (!cairn_image_read(image, at, words, length))
-			return false;
-		for (size_t i = 0; i < length / 8 && found < proof; i++)
+	for (size_t count; found < proof && (count = cairn_search_words(image, &at, leaf + leaf_size, words)); at += 8 * count)
+		for (size_t i = 0; i < count && found < proof; i++)
 			if (words[i] & layout->pointer) { /* else it was cleared, but for the class */
 				if (!is_proven(image, layout, words[i], (at - leaf) / 8 + i, &place, &used) || (seen++ && place != *upper))
 					return false;
 				*upper = place;
 				found += used;
 			}
-		at += length;
-	}
 	return found > 0;
 }
 
@@ -204,11 +194,20 @@ static void find_cache(void *context, uint64_t address, const unsigned char data
 		}
 }
 
+struct trial {
+	struct cairn_walk *walk;
+	const struct extent_layout *layout; /* of the candidate that was tried last */
+};
+
 /* Reads the tree whose upper level is at ROOT. */
-static void read_tree(struct cairn_walk *walk, const struct extent_layout *layout, uint64_t root)
+static bool read_tree(void *context, uint64_t root, uint64_t candidate)
 {
 	enum { steps = 16 << 20 };
+	const struct trial *trial = context;
+	const struct extent_layout *layout = trial->layout;
+	struct cairn_walk *walk = trial->walk;
 	struct cairn_image *image = walk->image;
+	(void)candidate;
 	const struct cairn_image_module *module = cairn_image_module(image, root);
 	struct reader reader = {.image = image,
 				.layout = layout,
@@ -234,43 +233,27 @@ static void read_tree(struct cairn_walk *walk, const struct extent_layout *layou
 	if (reader.spans.count && reader.heap.sum.resident)
 		cairn_walk_add_heap(walk, &reader.heap);
 	cairn_spans_free(&reader.spans);
+	return true;
 }
 
-/* Searches the data of REGION for a word of the upper level. */
-static void search(struct cairn_walk *walk, const struct cairn_image_region *region)
+static bool try(void *context, uint64_t at, uint64_t candidate, uint64_t *root)
 {
-	enum { room = 1 << 16 };
-	struct cairn_image *image = walk->image;
-	struct cairn_image_window window = cairn_image_window(image, room);
-	uint64_t end = region->end - region->start < data_most ? region->end : region->start + data_most, last = 0, word, upper;
-	unsigned pages_left = pages_most;
-	for (uint64_t at = region->start; at + 8 <= end && pages_left && !image->exhausted; at += 8) {
-		const unsigned char *data = cairn_image_window_at(&window, at, 8);
-		if (!data) {
-			const struct cairn_image_run *run = cairn_image_run(image, at);
-			if (!run || run->start >= end)
-				break;
-			at = (run->start > at ? run->start : at + 4096) - 8;
-			continue;
+	struct trial *trial = context;
+	for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+		uint64_t upper;
+		trial->layout = &layouts[i];
+		if (is_leaf(trial->walk->image, trial->layout, candidate, &upper) && upper < (uint64_t)1 << level_bits && 8 * upper <= at) {
+			*root = at - 8 * upper;
+			return true;
 		}
-		memcpy(&word, data, sizeof word);
-		if (!word || word % 64 || word == last || !cairn_image_is_heap(image, word))
-			continue;
-		last = word;
-		for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-			if (is_leaf(image, &layouts[i], word, &upper, &pages_left) && upper < (uint64_t)1 << level_bits &&
-			    8 * upper <= at) {
-				read_tree(walk, &layouts[i], at - 8 * upper);
-				at = at - 8 * upper + leaf_size - 8;
-				break;
-			}
 	}
-	cairn_image_window_free(&window);
+	return false;
 }
 
 void cairn_jemalloc_read(struct cairn_walk *walk)
 {
-	for (size_t i = 0; i < walk->image->region_count && !walk->image->exhausted; i++)
-		if (walk->image->regions[i].kind == CAIRN_IMAGE_DATA)
-			search(walk, &walk->image->regions[i]);
+	struct trial trial = {.walk = walk};
+	struct cairn_search search = {.library = "jemalloc", .alignment = 64, .length = leaf_size, .root_length = leaf_size,
+				      .context = &trial, .try = try, .read = read_tree};
+	cairn_search(walk->image, &search);
 }

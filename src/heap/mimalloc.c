@@ -3,9 +3,6 @@
 #include "heap/mimalloc.h"
 
 #include "base/hash.h"
-#include "heap/version.h"
-
-#include <stdio.h>
 
 enum { list_steps = 16 << 20 };
 
@@ -95,15 +92,6 @@ void cairn_mimalloc_read(struct cairn_walk *walk)
 	struct cairn_image *image = walk->image;
 	struct cairn_walk_heap heap = {.kind = CAIRN_WALK_MIMALLOC, .module = "", .is_read = true};
 	struct cairn_mimalloc mimalloc = {.heap = &heap, .image = image, .tally = cairn_tally(image), .list_steps_left = list_steps};
-	bool found = false;
-	for (size_t i = 0; i < image->region_count && !found; i++)
-		if (image->regions[i].kind == CAIRN_IMAGE_DATA && cairn_mimalloc_read_map(&mimalloc, &image->regions[i])) {
-			found = true;
-			const struct cairn_image_module *module = &image->modules[image->regions[i].module];
-			heap.module = module->path;
-			cairn_version_of_mimalloc(image, module, heap.version, sizeof heap.version);
-		}
-	found = found || cairn_mimalloc_read_segments(&mimalloc);
-	if (found)
+	if (cairn_mimalloc_read_map(&mimalloc) || cairn_mimalloc_read_segments(&mimalloc))
 		cairn_walk_add_heap(walk, &heap);
 }

@@ -56,8 +56,8 @@ void cairn_mimalloc_free(struct cairn_mimalloc *mimalloc, uint64_t start, uint64
 /* Reads the segments of version 2. Returns false if there are none. */
 bool cairn_mimalloc_read_segments(struct cairn_mimalloc *mimalloc);
 
-/* Reads what the page map of version 3 leads to, whose address is in the data of REGION. Returns false if there is none. */
-bool cairn_mimalloc_read_map(struct cairn_mimalloc *mimalloc, const struct cairn_image_region *region);
+/* Reads what the page map of version 3 leads to, and sets the version and the module of the heap. Returns false if there is none. */
+bool cairn_mimalloc_read_map(struct cairn_mimalloc *mimalloc);
 
 /* Reads all of mimalloc in the image into WALK. */
 void cairn_mimalloc_read(struct cairn_walk *walk);

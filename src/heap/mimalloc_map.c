@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "heap/mimalloc.h"
+#include "heap/search.h"
+#include "heap/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static const struct map_layout layouts[] = {
 	{"3.4.0 and later", false, 48, 88, {18, 16, 2, 8, 24, 32, 40, 8, 56}},
 };
 
-enum { part_bits = 13, upper_least = 13, upper_most = 24, tried_most = 100, arenas_most = 1024, data_most = 64 << 20, tags_most = 1 << 16 };
+enum { part_bits = 13, upper_least = 13, upper_most = 24, tried_most = 100, arenas_most = 1024, tags_most = 1 << 16 };
 
 static const uint64_t abandoned_mask = ~(uint64_t)7; /* of a page's thread: the rest are flags */
 
@@ -168,26 +170,6 @@ static void read_arena(struct cairn_mimalloc *mimalloc, uint64_t start)
 	}
 }
 
-static bool read_map(struct cairn_mimalloc *mimalloc, uint64_t map, uint64_t entries)
-{
-	struct visit *visit = cairn_array_zero(1, sizeof *visit);
-	bool good = false;
-	for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !good; i++) {
-		*visit = (struct visit){.mimalloc = mimalloc, .layout = &layouts[i]};
-		each_entry(visit, map + 8, entries - 1, visit_part);
-		good = visit->good > 0 && visit->bad <= visit->good / 8;
-		if (!good)
-			continue;
-		*visit = (struct visit){.mimalloc = mimalloc, .layout = &layouts[i], .counts = true, .main_thread = visit->owner_thread};
-		snprintf(mimalloc->heap->version, sizeof mimalloc->heap->version, "%s", layouts[i].versions);
-		each_entry(visit, map, entries, visit_part);
-		for (size_t k = 0; k < visit->arena_count; k++)
-			read_arena(mimalloc, visit->arenas[k]);
-	}
-	free(visit);
-	return good;
-}
-
 /* How many entries the map has that may begin at ADDRESS; 0 if none does. */
 static uint64_t entries_of(struct cairn_image *image, uint64_t address)
 {
@@ -200,27 +182,56 @@ static uint64_t entries_of(struct cairn_image *image, uint64_t address)
 															       : 0;
 }
 
-bool cairn_mimalloc_read_map(struct cairn_mimalloc *mimalloc, const struct cairn_image_region *region)
+struct trial {
+	struct cairn_mimalloc *mimalloc;
+	const struct map_layout *layout; /* of the map that was tried last */
+	uint64_t owner_thread;
+	bool found;
+};
+
+/* Whether the map that CANDIDATE points to has pages whose blocks add up. */
+static bool try(void *context, uint64_t at, uint64_t candidate, uint64_t *root)
 {
-	enum { room = 1 << 16 };
-	struct cairn_image *image = mimalloc->image;
-	struct cairn_image_window window = cairn_image_window(image, room);
-	uint64_t end = region->end - region->start < data_most ? region->end : region->start + data_most, last = 0;
-	bool found = false;
-	for (uint64_t at = region->start; at + 8 <= end && !found && !image->exhausted;) {
-		const unsigned char *data = cairn_image_window_at(&window, at, 8);
-		if (!data) {
-			const struct cairn_image_run *run = cairn_image_run(image, at);
-			if (!run || run->start >= end)
-				break;
-			at = run->start > at ? run->start : at + 4096;
-			continue;
-		}
-		uint64_t word = word_at(data, 0), entries = word == last ? 0 : entries_of(image, word);
-		last = word;
-		found = entries && read_map(mimalloc, word, entries);
-		at += 8;
+	struct trial *trial = context;
+	uint64_t entries = trial->found ? 0 : entries_of(trial->mimalloc->image, candidate);
+	bool good = false;
+	struct visit *visit = entries ? cairn_array_zero(1, sizeof *visit) : NULL;
+	for (size_t i = 0; entries && i < sizeof layouts / sizeof *layouts && !good; i++) {
+		*visit = (struct visit){.mimalloc = trial->mimalloc, .layout = &layouts[i]};
+		each_entry(visit, candidate + 8, entries - 1, visit_part);
+		good = visit->good > 0 && visit->bad <= visit->good / 8;
+		trial->layout = &layouts[i];
+		trial->owner_thread = visit->owner_thread;
 	}
-	cairn_image_window_free(&window);
-	return found;
+	free(visit);
+	*root = at;
+	return good;
+}
+
+static bool read_map(void *context, uint64_t root, uint64_t map)
+{
+	struct trial *trial = context;
+	struct cairn_walk_heap *heap = trial->mimalloc->heap;
+	struct cairn_image *image = trial->mimalloc->image;
+	const struct cairn_image_module *module = cairn_image_module(image, root);
+	struct visit *visit = cairn_array_zero(1, sizeof *visit);
+	*visit = (struct visit){.mimalloc = trial->mimalloc, .layout = trial->layout, .counts = true, .main_thread = trial->owner_thread};
+	each_entry(visit, map, entries_of(image, map), visit_part);
+	for (size_t k = 0; k < visit->arena_count; k++)
+		read_arena(trial->mimalloc, visit->arenas[k]);
+	free(visit);
+	heap->module = module ? module->path : "";
+	if (!module || !cairn_version_of_mimalloc(image, module, heap->version, sizeof heap->version))
+		snprintf(heap->version, sizeof heap->version, "%s", trial->layout->versions);
+	trial->found = true;
+	return true;
+}
+
+bool cairn_mimalloc_read_map(struct cairn_mimalloc *mimalloc)
+{
+	struct trial trial = {.mimalloc = mimalloc};
+	struct cairn_search search = {.library = "mimalloc", .alignment = 4096, .length = 8 << upper_least, .root_length = 8,
+				      .context = &trial, .try = try, .read = read_map};
+	cairn_search(mimalloc->image, &search);
+	return trial.found;
 }

@@ -9,6 +9,7 @@
 #include "heap/tcmalloc.h"
 
 #include "base/hash.h"
+#include "heap/search.h"
 #include "heap/span.h"
 #include "heap/version.h"
 
@@ -23,7 +24,6 @@ enum {
 	shift_usual = 13,
 	classes_most = 128,
 	data_most = 64 << 20,
-	pages_most = 1 << 16, /* that are read in search of a leaf */
 	proof = 4,
 	list_steps = 16 << 20,
 };
@@ -54,19 +54,14 @@ static bool read_record(struct cairn_image *image, uint64_t address, struct reco
 	return record->start && record->start < (uint64_t)1 << 35 && record->length && record->length < (uint64_t)1 << 35;
 }
 
-/* Whether LEAF is a leaf of the map: sets the upper bits of its pages. Reads at most PAGES_LEFT pages, which it counts. */
-static bool is_leaf(struct cairn_image *image, uint64_t leaf, uint64_t *upper, unsigned *pages_left)
+/* Whether LEAF is a leaf of the map: sets the upper bits of its pages. */
+static bool is_leaf(struct cairn_image *image, uint64_t leaf, uint64_t *upper)
 {
 	enum { words_most = 16 };
-	uint64_t words[512], mask = ((uint64_t)1 << level_bits) - 1, at = leaf, end = leaf + leaf_size;
+	uint64_t words[CAIRN_SEARCH_WORDS], mask = ((uint64_t)1 << level_bits) - 1, at = leaf;
 	unsigned good = 0, seen = 0;
-	const struct cairn_image_run *run;
-	for (; seen < words_most && *pages_left && at < end && (run = cairn_image_run(image, at)) && run->start < end; --*pages_left) {
-		at = run->start > at ? run->start + (8 - run->start % 8) % 8 : at;
-		size_t length = sizeof words - at % sizeof words;
-		if (!cairn_image_read(image, at, words, length))
-			return false;
-		for (size_t i = 0; i < length / 8 && seen < words_most; i++) {
+	for (size_t count; seen < words_most && (count = cairn_search_words(image, &at, leaf + leaf_size, words)); at += 8 * count)
+		for (size_t i = 0; i < count && seen < words_most; i++) {
 			struct record record;
 			uint64_t index = (at - leaf) / 8 + i;
 			if (!words[i])
@@ -84,8 +79,6 @@ static bool is_leaf(struct cairn_image *image, uint64_t leaf, uint64_t *upper, u
 			*upper = page >> level_bits;
 			good++;
 		}
-		at += length;
-	}
 	return good >= proof || (good && good == seen);
 }
 
@@ -252,20 +245,27 @@ static unsigned find_shift(struct cairn_image *image, uint64_t leaf, uint64_t fi
 	return best;
 }
 
-/* Reads the map whose upper level is at ROOT; the leaf at LEAF has the pages from FIRST on. */
-static void read_map(struct cairn_walk *walk, uint64_t root, uint64_t leaf, uint64_t first)
+struct trial {
+	struct cairn_walk *walk;
+	uint64_t first; /* page of the candidate that was tried last */
+};
+
+/* Reads the map whose upper level is at ROOT, of which LEAF was tried. */
+static bool read_map(void *context, uint64_t root, uint64_t leaf)
 {
+	const struct trial *trial = context;
+	struct cairn_walk *walk = trial->walk;
 	struct cairn_image *image = walk->image;
 	const struct cairn_image_module *module = cairn_image_module(image, root);
 	struct reader reader = {.image = image, .spans = {.image = image}, .tally = cairn_tally(image), .steps_left = list_steps,
-				.shift = find_shift(image, leaf, first),
+				.shift = find_shift(image, leaf, trial->first),
 				.heap = {.kind = CAIRN_WALK_TCMALLOC, .is_read = true, .module = module ? module->path : ""}};
 	const struct cairn_image_run *run;
 	uint64_t end = root + root_size;
 	if (!module || !cairn_version_of_gperftools(image, module, reader.heap.version, sizeof reader.heap.version))
 		snprintf(reader.heap.version, sizeof reader.heap.version, "2.8 and later");
 	if (!module || reader.shift < image->page_bits || !find_sizes(&reader, module))
-		return; /* it only looked like a map */
+		return false; /* it only looked like a map */
 	for (uint64_t at = root; at < end && (run = cairn_image_run(image, at)) && run->start < end;) {
 		at = run->start > at ? run->start : at;
 		for (uint64_t stop = run->end < end ? run->end : end; at < stop; at += 8)
@@ -278,39 +278,24 @@ static void read_map(struct cairn_walk *walk, uint64_t root, uint64_t leaf, uint
 	if (reader.spans.count)
 		cairn_walk_add_heap(walk, &reader.heap);
 	cairn_spans_free(&reader.spans);
+	return true;
 }
 
-static void search(struct cairn_walk *walk, const struct cairn_image_region *region)
+static bool try(void *context, uint64_t at, uint64_t candidate, uint64_t *root)
 {
-	enum { room = 1 << 16 };
-	struct cairn_image *image = walk->image;
-	struct cairn_image_window window = cairn_image_window(image, room);
-	uint64_t end = region->end - region->start < data_most ? region->end : region->start + data_most, last = 0, word, upper;
-	unsigned pages_left = pages_most;
-	for (uint64_t at = region->start; at + 8 <= end && pages_left && !image->exhausted; at += 8) {
-		const unsigned char *data = cairn_image_window_at(&window, at, 8);
-		if (!data) {
-			const struct cairn_image_run *run = cairn_image_run(image, at);
-			if (!run || run->start >= end)
-				break;
-			at = (run->start > at ? run->start : at + 4096) - 8;
-			continue;
-		}
-		memcpy(&word, data, sizeof word);
-		if (!word || word % 8 || word == last || !cairn_image_is_heap(image, word))
-			continue;
-		last = word;
-		if (!is_leaf(image, word, &upper, &pages_left) || upper >= root_size / 8 || 8 * upper > at)
-			continue;
-		read_map(walk, at - 8 * upper, word, upper << level_bits);
-		at = at - 8 * upper + root_size - 8;
-	}
-	cairn_image_window_free(&window);
+	struct trial *trial = context;
+	uint64_t upper;
+	if (!is_leaf(trial->walk->image, candidate, &upper) || upper >= root_size / 8 || 8 * upper > at)
+		return false;
+	trial->first = upper << level_bits;
+	*root = at - 8 * upper;
+	return true;
 }
 
 void cairn_tcmalloc_read(struct cairn_walk *walk)
 {
-	for (size_t i = 0; i < walk->image->region_count && !walk->image->exhausted; i++)
-		if (walk->image->regions[i].kind == CAIRN_IMAGE_DATA)
-			search(walk, &walk->image->regions[i]);
+	struct trial trial = {.walk = walk};
+	struct cairn_search search = {.library = "tcmalloc", .alignment = 8, .length = leaf_size, .root_length = root_size,
+				      .context = &trial, .try = try, .read = read_map};
+	cairn_search(walk->image, &search);
 }

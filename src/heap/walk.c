@@ -28,6 +28,13 @@ static const struct {
 };
 static_assert(sizeof readers / sizeof *readers == CAIRN_WALK_KINDS, "every allocator has a reader");
 
+static const char *const ends[] = {
+	[CAIRN_IMAGE_GOES_ON] = "",
+	[CAIRN_IMAGE_TIME] = "reading takes too long here; when the machine is less busy, more can be read",
+	[CAIRN_IMAGE_BYTES] = "its structures lead to the same memory again and again",
+	[CAIRN_IMAGE_MEMORY] = "the process has too many pages",
+};
+
 const char *cairn_walk_name(enum cairn_walk_kind kind)
 {
 	return readers[kind].name;
@@ -75,10 +82,9 @@ void cairn_walk_image(struct cairn_walk *walk, struct cairn_image *image)
 		struct cairn_walk_heap *heap = &walk->heaps[i];
 		cairn_walk_add(&walk->sum, &heap->sum);
 		if (image->exhausted && !heap->problem[0])
-			snprintf(heap->problem, sizeof heap->problem,
-				 "it was read only in part, as reading takes too long here; when the machine is less busy, more can be read");
+			snprintf(heap->problem, sizeof heap->problem, "it was read only in part, as %s", ends[image->exhausted]);
 	}
-	cairn_walk_find_unread(walk);
+	cairn_walk_find_unread(walk, ends[image->exhausted]);
 	walk->took_ns = cairn_clock_ns() - start;
 }
 

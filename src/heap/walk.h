@@ -87,6 +87,7 @@ struct cairn_walk {
 	struct cairn_walk_heap heaps[CAIRN_WALK_HEAPS];
 	size_t heap_count;
 	struct cairn_walk_sum sum; /* of all heaps */
+	char problem[200]; /* why there may be heaps that were not found; "" if all were */
 	int64_t took_ns;
 };
 

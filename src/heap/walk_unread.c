@@ -43,7 +43,12 @@ static bool was_read(const struct cairn_walk *walk, enum cairn_walk_kind kind)
 	return false;
 }
 
-static void look_into(struct cairn_walk *walk, const struct cairn_image_module *module, bool is_program)
+static const char *why_not_found(const struct cairn_walk *walk, const char *limit)
+{
+	return limit[0] ? limit : walk->image->has_untried ? "the program has too many pointers among its variables to try them all" : "";
+}
+
+static void look_into(struct cairn_walk *walk, const struct cairn_image_module *module, bool is_program, const char *limit)
 {
 	struct cairn_file file;
 	struct cairn_arena arena = {0};
@@ -61,7 +66,10 @@ static void look_into(struct cairn_walk *walk, const struct cairn_image_module *
 			if (families.items[k].kind != allocators[i].family || was_read(walk, heap.kind))
 				continue;
 			allocators[i].version(walk->image, module, heap.version, sizeof heap.version);
-			if (heap.kind == CAIRN_WALK_TCMALLOC && !heap.version[0])
+			if (limit[0] || walk->image->has_untried)
+				snprintf(heap.problem, sizeof heap.problem, "%s%sin %.60s was not found, as %s", heap.version,
+					 heap.version[0] ? " " : "", name, why_not_found(walk, limit));
+			else if (heap.kind == CAIRN_WALK_TCMALLOC && !heap.version[0])
 				snprintf(heap.problem, sizeof heap.problem,
 					 "Google's tcmalloc in %.60s cannot be read: it has neither versions nor a fixed layout", name);
 			else
@@ -76,12 +84,16 @@ static void look_into(struct cairn_walk *walk, const struct cairn_image_module *
 	cairn_arena_free(&arena);
 }
 
-void cairn_walk_find_unread(struct cairn_walk *walk)
+void cairn_walk_find_unread(struct cairn_walk *walk, const char *limit)
 {
 	uint64_t left = unclaimed(walk);
+	size_t known = walk->heap_count;
 	if (left < much || left < walk->sum.resident / 4)
 		return;
-	for (size_t i = 0; i < walk->image->module_count && !cairn_image_is_late(walk->image); i++)
+	for (size_t i = 0; i < walk->image->module_count && walk->image->exhausted != CAIRN_IMAGE_TIME; i++)
 		if (walk->image->modules[i].code)
-			look_into(walk, &walk->image->modules[i], i == 0);
+			look_into(walk, &walk->image->modules[i], i == 0, limit);
+	if (walk->heap_count == known && (limit[0] || walk->image->has_untried))
+		snprintf(walk->problem, sizeof walk->problem, "a heap may not have been found, as %s",
+			 why_not_found(walk, limit));
 }

@@ -6,7 +6,7 @@
 #include "heap/walk.h"
 
 /* After all readers: adds a heap with a problem for each allocator that is in the process and was not read, if much memory is in no
- * heap. */
-void cairn_walk_find_unread(struct cairn_walk *walk);
+ * heap. If there is none, and reading ended early because of LIMIT (else ""), the walk has the problem. */
+void cairn_walk_find_unread(struct cairn_walk *walk, const char *limit);
 
 #endif

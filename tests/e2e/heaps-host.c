@@ -14,6 +14,10 @@ extern int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__
 extern void mi_collect(int) __attribute__((weak));
 extern void MallocExtension_ReleaseFreeMemory(void) __attribute__((weak));
 
+/* Pointers to all objects: not those of neighbours beside each other, so that whoever looks at what they point to reads page by page. */
+static void *table[1 << 20];
+enum { scatter = 7919 };
+
 static size_t each, threads;
 static size_t live_objects, live_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -36,21 +40,22 @@ static size_t resident(void)
 static void *work(void *argument)
 {
 	uint64_t random = (uintptr_t)argument * 977 + 12345;
-	void **own = malloc(each * sizeof *own);
-	size_t objects = 1, bytes = malloc_usable_size(own);
+	void **own = table + (uintptr_t)argument * each;
+	size_t objects = 0, bytes = 0;
 	for (size_t i = 0; i < each; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		size_t size = 16 + (random >> 40) % (i % 64 == 0 ? 60000 : i % 16 == 0 ? 6000 : 500);
-		own[i] = malloc(i % 5000 == 0 ? 3000000 : size);
-		memset(own[i], 1, size);
+		void *object = own[i * scatter % each] = malloc(i % 5000 == 0 ? 3000000 : size);
+		memset(object, 1, size);
 	}
 	for (size_t i = 0; i < each; i++) {
+		void *object = own[i * scatter % each];
 		if (i / 200 % 4 && i % 50) {
-			free(own[i]);
+			free(object);
 			continue;
 		}
 		objects++;
-		bytes += malloc_usable_size(own[i]);
+		bytes += malloc_usable_size(object);
 	}
 	pthread_mutex_lock(&lock);
 	live_objects += objects;
@@ -68,6 +73,8 @@ int main(int count, char **argument)
 	char line[64];
 	threads = count > 1 ? strtoul(argument[1], NULL, 10) : 4;
 	each = (count > 2 ? strtoul(argument[2], NULL, 10) : 200000) / threads;
+	if (each * threads > sizeof table / sizeof *table)
+		return 2;
 	pthread_barrier_init(&barrier, NULL, (unsigned)threads);
 	for (size_t i = 1; i < threads; i++) {
 		pthread_t thread;

@@ -28,4 +28,6 @@ if abs(heap["free_bytes"] - heap["cached_bytes"] - heap["returnable_bytes"] - he
     bad.append("free memory does not add up")
 if why["mapped_bytes"] > 0.02 * why["resident_bytes"]:
     bad.append("memory outside: %d" % why["mapped_bytes"])
+if any("in part" in note for note in why["notes"]):
+    bad.append("notes: %s" % why["notes"])
 sys.exit(", ".join(bad) + ": " + json.dumps(heap) if bad else 0)

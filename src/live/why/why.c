@@ -102,6 +102,8 @@ static void conclude(struct cairn_why *why)
 		if (why->walk.heaps[i].problem[0])
 			note(why, "%s: %.*s", cairn_walk_name(why->walk.heaps[i].kind), (int)sizeof why->walk.heaps[i].problem,
 			     why->walk.heaps[i].problem);
+	if (why->walk.problem[0])
+		note(why, "%.*s", (int)sizeof why->walk.problem, why->walk.problem);
 	why->facts.bill = &why->account->bill;
 	why->facts.bill_facts = &why->account->facts;
 	why->facts.walk = &why->walk;

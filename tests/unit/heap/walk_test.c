@@ -59,6 +59,30 @@ static void test_twice(void)
 	made_free(&heap, &walk);
 }
 
+/* A program with a table of very many pointers into its heap, before and behind where an allocator has its own. */
+static void test_tables(void)
+{
+	enum { first_page = 32, pages = 480, spacing = 64 };
+	static const struct {
+		uint64_t start, end;
+	} tables[] = {{0x10005000, 0x10012000}, {0x10212000, 0x10410000}};
+	for (int i = 0; i < CAIRN_WALK_KINDS; i++) {
+		struct cairn_walk walk;
+		uint64_t number = 0, objects = made_region[made_objects].start;
+		made_makers[i](&heap);
+		for (uint64_t page = first_page; page < first_page + pages; page++)
+			made_put(&heap, objects + page * made_page, 1);
+		for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+			for (uint64_t at = tables[k].start; at < tables[k].end; at += 8, number++)
+				made_put(&heap, at, objects + (first_page + number % pages) * made_page + number / pages % 64 * spacing);
+		made_walk(&heap, &walk);
+		ok(walk.heap_count == 1 && (int)walk.heaps[0].kind == i && !walk.heaps[0].problem[0] && !heap.image.exhausted,
+		   "%s is found in a program with many pointers: %s", cairn_walk_name((enum cairn_walk_kind)i), walk.heaps[0].problem);
+		is_int(walk.sum.live, expected[i].live, "with all that is live");
+		made_free(&heap, &walk);
+	}
+}
+
 static void test_shares(void)
 {
 	struct cairn_walk walk;
@@ -200,6 +224,7 @@ int main(void)
 	test_made();
 	test_regions();
 	test_twice();
+	test_tables();
 	test_shares();
 	test_zeroes();
 	test_growing();
