@@ -64,6 +64,14 @@ void cairn_walk_add(struct cairn_walk_sum *to, const struct cairn_walk_sum *sum)
 		into[i] = from[i] > UINT64_MAX - into[i] ? UINT64_MAX : into[i] + from[i];
 }
 
+const struct cairn_walk_heap *cairn_walk_unread(const struct cairn_walk *walk)
+{
+	for (size_t i = 0; i < walk->heap_count; i++)
+		if (!walk->heaps[i].is_read)
+			return &walk->heaps[i];
+	return NULL;
+}
+
 struct cairn_walk_heap *cairn_walk_add_heap(struct cairn_walk *walk, const struct cairn_walk_heap *heap)
 {
 	if (walk->heap_count == CAIRN_WALK_HEAPS)

@@ -106,6 +106,9 @@ bool cairn_walk_process(struct cairn_walk *walk, int pid, const struct cairn_ima
 void cairn_walk_image(struct cairn_walk *walk, struct cairn_image *image);
 void cairn_walk_free(struct cairn_walk *walk);
 
+/* A heap that could not be read, or NULL. */
+const struct cairn_walk_heap *cairn_walk_unread(const struct cairn_walk *walk);
+
 /* For readers: adds a copy of HEAP. Returns it, or NULL if there are too many. */
 struct cairn_walk_heap *cairn_walk_add_heap(struct cairn_walk *walk, const struct cairn_walk_heap *heap);
 

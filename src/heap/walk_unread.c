@@ -69,10 +69,11 @@ static void look_into(struct cairn_walk *walk, const struct cairn_image_module *
 			if (limit[0] || walk->image->has_untried)
 				snprintf(heap.problem, sizeof heap.problem, "%s%sin %.60s was not found, as %s", heap.version,
 					 heap.version[0] ? " " : "", name, why_not_found(walk, limit));
-			else if (heap.kind == CAIRN_WALK_TCMALLOC && !heap.version[0])
+			else if (heap.kind == CAIRN_WALK_TCMALLOC && !heap.version[0]) {
+				snprintf(heap.version, sizeof heap.version, "by Google");
 				snprintf(heap.problem, sizeof heap.problem,
 					 "Google's tcmalloc in %.60s cannot be read: it has neither versions nor a fixed layout", name);
-			else
+			} else
 				snprintf(heap.problem, sizeof heap.problem,
 					 "%s%sin %.60s cannot be read: its version, or how it was built, is unknown (known: %s)",
 					 heap.version, heap.version[0] ? " " : "", name, cairn_walk_versions(heap.kind));

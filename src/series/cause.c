@@ -26,7 +26,8 @@ static const double hours_of_day = 24;
 
 static const char *const names[] = {
 	[CAIRN_CAUSE_GROWTH] = "growth", [CAIRN_CAUSE_CACHE] = "cache", [CAIRN_CAUSE_LIVE] = "live",
-	[CAIRN_CAUSE_BEFORE] = "before", [CAIRN_CAUSE_RETENTION] = "retention", [CAIRN_CAUSE_THREADS] = "threads",
+	[CAIRN_CAUSE_BEFORE] = "before", [CAIRN_CAUSE_UNREAD] = "unread",
+	[CAIRN_CAUSE_RETENTION] = "retention", [CAIRN_CAUSE_THREADS] = "threads",
 	[CAIRN_CAUSE_MAPPINGS] = "mappings", [CAIRN_CAUSE_HUGE_PAGES] = "huge_pages", [CAIRN_CAUSE_FILES] = "files",
 	[CAIRN_CAUSE_TMPFS] = "tmpfs", [CAIRN_CAUSE_PAGE_CACHE] = "page_cache", [CAIRN_CAUSE_SLAB] = "slab",
 	[CAIRN_CAUSE_SOCKETS] = "sockets",
@@ -44,6 +45,9 @@ struct weighing {
 	double weights[CAIRN_CAUSE_KINDS]; /* bytes, or for growth what it will be */
 	double bytes[CAIRN_CAUSE_KINDS];
 	double stacks;
+	struct {
+		double free, returnable; /* that the allocator itself has counted in a heap that could not be read */
+	} unread;
 	struct cairn_walk_sum arenas; /* those that exist because there are threads */
 };
 
@@ -58,6 +62,26 @@ static bool is_walked(const struct cairn_walk *walk)
 		if (walk->heaps[i].is_read)
 			return true;
 	return false;
+}
+
+/* Adds what the allocator itself has counted, or the profile. Returns how much that is. */
+static double take_bill(struct weighing *weighing)
+{
+	struct cairn_causes *causes = weighing->causes;
+	double live = line(weighing, CAIRN_BILL_LIVE) + line(weighing, CAIRN_BILL_SLACK) + line(weighing, CAIRN_BILL_SAMPLED) +
+		      line(weighing, CAIRN_BILL_BEFORE);
+	double returnable = line(weighing, CAIRN_BILL_DIRTY) + line(weighing, CAIRN_BILL_MUZZY);
+	double reserved = line(weighing, CAIRN_BILL_FREE) + line(weighing, CAIRN_BILL_TOP) + line(weighing, CAIRN_BILL_FAST) +
+			  line(weighing, CAIRN_BILL_RETAINED);
+	double free = line(weighing, CAIRN_BILL_CACHE) + returnable + line(weighing, CAIRN_BILL_UNUSED) + reserved;
+	causes->live += live;
+	causes->cached += line(weighing, CAIRN_BILL_CACHE);
+	causes->returnable += returnable;
+	causes->returnable_group += returnable;
+	causes->pinned += line(weighing, CAIRN_BILL_UNUSED);
+	causes->reserved += reserved;
+	causes->free += free;
+	return live + free;
 }
 
 /* Free and live memory, from the walk or, where no heap could be read, from the bill. */
@@ -77,14 +101,8 @@ static void take_heap(struct weighing *weighing)
 		causes->free = (double)sum->resident_free + causes->cached;
 		return;
 	}
-	causes->live = line(weighing, CAIRN_BILL_LIVE) + line(weighing, CAIRN_BILL_SLACK) + line(weighing, CAIRN_BILL_SAMPLED) +
-		       line(weighing, CAIRN_BILL_BEFORE);
-	causes->cached = line(weighing, CAIRN_BILL_CACHE);
-	causes->returnable = causes->returnable_group = line(weighing, CAIRN_BILL_DIRTY) + line(weighing, CAIRN_BILL_MUZZY);
-	causes->pinned = line(weighing, CAIRN_BILL_UNUSED);
-	causes->reserved = line(weighing, CAIRN_BILL_FREE) + line(weighing, CAIRN_BILL_TOP) + line(weighing, CAIRN_BILL_FAST) +
-			   line(weighing, CAIRN_BILL_RETAINED);
-	causes->free = causes->cached + causes->returnable + causes->pinned + causes->reserved;
+	if (!cairn_walk_unread(facts->walk))
+		take_bill(weighing);
 }
 
 /* What the program mapped itself: private memory beside the heaps. */
@@ -93,13 +111,35 @@ static double outside_of(const struct weighing *weighing)
 	static const enum cairn_smaps_kind kinds[] = {CAIRN_SMAPS_NORESERVE, CAIRN_SMAPS_ANONYMOUS, CAIRN_SMAPS_ARENA, CAIRN_SMAPS_HEAP,
 						      CAIRN_SMAPS_HINTED, CAIRN_SMAPS_MAPPED};
 	double sum = 0;
-	if (!is_walked(weighing->facts->walk))
+	if (!weighing->facts->walk->heap_count)
 		return line(weighing, CAIRN_BILL_MAPPED) + line(weighing, CAIRN_BILL_ANONYMOUS);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		sum += (double)weighing->facts->bill_facts->smaps.kinds[kinds[i]].rss;
 	for (size_t i = 0; i < weighing->facts->walk->heap_count; i++) /* what a walk has not found is a heap's all the same */
 		sum -= (double)weighing->facts->walk->heaps[i].difference;
 	return fmax(0, sum - (double)weighing->facts->walk->sum.resident);
+}
+
+/* What lies outside of the heaps that were read is, if there is another, its own, but for what the program is known to have mapped. What is
+ * live and free of it, the allocator or the profile may say. */
+static void take_unread(struct weighing *weighing)
+{
+	const struct cairn_cause_facts *facts = weighing->facts;
+	struct cairn_causes *causes = weighing->causes;
+	double unread = fmax(0, causes->outside - facts->mapped_bytes), known;
+	if (!cairn_walk_unread(facts->walk))
+		return;
+	causes->outside -= unread;
+	if (facts->bill->has_allocator) {
+		double free = causes->free, returnable = causes->returnable;
+		known = take_bill(weighing);
+		weighing->unread.free = causes->free - free;
+		weighing->unread.returnable = causes->returnable - returnable;
+	} else {
+		known = fmin(unread, fmax(0, facts->bill_facts->profile_bytes - causes->live));
+		causes->live += known;
+	}
+	weighing->bytes[CAIRN_CAUSE_UNREAD] = fmax(0, unread - known);
 }
 
 static void take_arenas(struct weighing *weighing)
@@ -138,6 +178,7 @@ static void weigh(struct weighing *weighing)
 	causes->resident = (double)facts->bill->total;
 	take_heap(weighing);
 	causes->outside = outside_of(weighing);
+	take_unread(weighing);
 	weighing->stacks = line(weighing, CAIRN_BILL_STACK);
 	take_arenas(weighing);
 	weigh_growth(weighing);
@@ -173,7 +214,7 @@ static const char *allocator_of(const struct weighing *weighing)
 			most = walk->heaps[i].sum.resident_free + walk->heaps[i].sum.cached;
 			name = cairn_walk_name(walk->heaps[i].kind);
 		}
-	return name;
+	return cairn_walk_unread(walk) && weighing->unread.free > (double)most ? cairn_walk_name(cairn_walk_unread(walk)->kind) : name;
 }
 
 static const char *remedy_of(const struct weighing *weighing)
@@ -186,7 +227,8 @@ static const char *remedy_of(const struct weighing *weighing)
 			most = walk->heaps[i].sum.returnable;
 			name = cairn_walk_remedy(walk->heaps[i].kind);
 		}
-	return name;
+	const struct cairn_walk_heap *unread = cairn_walk_unread(walk);
+	return unread && weighing->unread.returnable > (double)most ? cairn_walk_remedy(unread->kind) : name;
 }
 
 struct text {
@@ -250,6 +292,11 @@ static void say_threads(const struct weighing *weighing, struct text *text)
 		    cairn_text_human((double)weighing->arenas.returnable, size));
 }
 
+static void say_unread(const struct cairn_walk_heap *heap, struct text *text)
+{
+	say(text, "in %s%s%s, whose heap cannot be read", cairn_walk_name(heap->kind), heap->version[0] ? " " : "", heap->version);
+}
+
 static void say_growth(const struct weighing *weighing, enum cairn_cause_kind kind, struct text *text)
 {
 	const struct cairn_cause_growth *growth = &weighing->facts->growth;
@@ -268,6 +315,7 @@ static void describe(const struct weighing *weighing, enum cairn_cause_kind kind
 	case CAIRN_CAUSE_CACHE: say_growth(weighing, kind, text); break;
 	case CAIRN_CAUSE_LIVE: say(text, "live objects: the program holds them"); break;
 	case CAIRN_CAUSE_BEFORE: say(text, "live objects allocated before Cairn came, so by whom is unknown"); break;
+	case CAIRN_CAUSE_UNREAD: say_unread(cairn_walk_unread(facts->walk), text); break;
 	case CAIRN_CAUSE_RETENTION: say_retention(weighing, text); break;
 	case CAIRN_CAUSE_THREADS: say_threads(weighing, text); break;
 	case CAIRN_CAUSE_MAPPINGS:

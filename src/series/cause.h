@@ -1,8 +1,9 @@
 /* cause.h - why resident memory is much larger than what a program holds: the one cause that matters most, in a sentence, the others with
  * their numbers, and what to do, in the order of effect.
  *
- * All candidates are amounts of memory: live objects that grow, a cache that fills, free memory that the allocator keeps, threads' stacks,
- * caches and arenas, mappings that the program made itself, files, huge pages, and what is charged to the control group beside the process.
+ * All candidates are amounts of memory: live objects that grow, a cache that fills, free memory that the allocator keeps, what an allocator
+ * has of which neither is known, threads' stacks, caches and arenas, mappings that the program made itself, files, huge pages, and what is
+ * charged to the control group beside the process.
  * The largest is the cause. Growth counts with what it adds within a day, up to what is resident, because it does not stop there.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_CAUSE_H
@@ -17,6 +18,7 @@ enum cairn_cause_kind {
 	CAIRN_CAUSE_CACHE,      /* live objects fill up to a level */
 	CAIRN_CAUSE_LIVE,       /* live objects that do neither */
 	CAIRN_CAUSE_BEFORE,     /* allocated before Cairn came */
+	CAIRN_CAUSE_UNREAD,     /* of an allocator whose heap cannot be read */
 	CAIRN_CAUSE_RETENTION,  /* free memory in the allocator */
 	CAIRN_CAUSE_THREADS,    /* stacks, arenas and caches of threads */
 	CAIRN_CAUSE_MAPPINGS,   /* mapped by the program itself */
@@ -64,7 +66,7 @@ struct cairn_cause_facts {
 	const struct cairn_cause_pin *pins; /* the largest first */
 	size_t pin_count;
 	const char *mapper; /* who made the largest mappings: names, each with a line end; "" if unknown */
-	double mapper_bytes;
+	double mapper_bytes, mapped_bytes; /* of them; of all mappings that the program is known to have made */
 	bool sampled; /* the profile knows call paths */
 	int pid;      /* 0 for a dump */
 };

@@ -97,6 +97,7 @@ static void advise_cause(struct cairn_causes *causes, const struct cairn_cause_f
 		how = command;
 		break;
 	case CAIRN_CAUSE_LIVE:
+	case CAIRN_CAUSE_UNREAD:
 		snprintf(command, sizeof command, facts->pid ? "cairn top %d" : "cairn top FOLDER", facts->pid);
 		what = facts->sampled ? "see who holds them" : "attach Cairn, to see who allocates them";
 		if (!facts->sampled)

@@ -45,11 +45,11 @@ bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_w
 	struct cairn_bill_facts *facts = &account->facts;
 	const struct cairn_walk_heap *heap = NULL;
 	for (size_t i = 0; i < walk->heap_count; i++)
-		if (walk->heaps[i].is_read && (!heap || walk->heaps[i].sum.resident > heap->sum.resident))
+		if (!heap || walk->heaps[i].sum.resident > heap->sum.resident)
 			heap = &walk->heaps[i];
 	if (!heap || facts->has_allocator || heap->kind != CAIRN_WALK_GLIBC)
 		return false;
-	if (facts->has_malloc && facts->malloc != CAIRN_BILL_GLIBC)
+	if (facts->has_malloc ? facts->malloc != CAIRN_BILL_GLIBC : cairn_walk_unread(walk) != NULL)
 		return false;
 	if (facts->has_malloc) { /* glibc's own figures count what threads keep as used */
 		facts->counts.used += facts->counts.cache;
@@ -162,12 +162,11 @@ static bool take_process(struct cairn_account *account, int pid, const struct ca
 	return true;
 }
 
-/* The figures of an allocator other than jemalloc come only when asked for: it may have to make threads of the host wait. */
-static void ask_malloc(struct cairn_account *account, struct cairn_target *target)
+void cairn_account_ask_malloc(struct cairn_account *account, struct cairn_target *target)
 {
 	struct cairn_buffer body = {0};
 	struct cairn_trailer trailer;
-	if (cairn_target_ask(target, "GET", "/cairn/memory", &body, &(struct cairn_error){{0}}) &&
+	if (!account->facts.has_allocator && cairn_target_ask(target, "GET", "/cairn/memory", &body, &(struct cairn_error){{0}}) &&
 	    cairn_trailer_read(cairn_buffer_bytes(&body), &trailer))
 		cairn_bill_facts_malloc(&account->facts, &trailer);
 	cairn_buffer_free(&body);
@@ -203,12 +202,12 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 			cairn_fail(new_note(account), "no profile: %s", why.text);
 	}
 	good = good && cairn_account_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
-	if (good && !account->facts.has_allocator)
-		ask_malloc(account, &target);
+	if (good)
+		cairn_account_ask_malloc(account, &target);
 	if (good && account->facts.has_malloc && account->facts.malloc == CAIRN_BILL_GLIBC)
 		find_caches(account, cairn_target_process(&target));
 	if (good)
-		cairn_account_name_mapped(account, cairn_buffer_bytes(&body), name);
+		cairn_account_name_mapped(account, cairn_buffer_bytes(&body), name, "");
 	cairn_buffer_free(&body);
 	return good;
 }
@@ -237,7 +236,7 @@ bool cairn_account_file(struct cairn_account *account, char *name, struct cairn_
 	good = good && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
 	       cairn_account_text(account, cairn_buffer_bytes(&text), name, 0, error);
 	if (good)
-		cairn_account_name_mapped(account, cairn_buffer_bytes(&text), name);
+		cairn_account_name_mapped(account, cairn_buffer_bytes(&text), name, "");
 	cairn_buffer_free(&text);
 	cairn_files_free(&list);
 	return good;

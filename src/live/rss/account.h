@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "heap/walk.h"
+#include "live/target.h"
 #include "series/bill.h"
 
 enum { CAIRN_ACCOUNT_NOTES = 8,
@@ -44,18 +45,24 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 /* From a dump that was read already, with its trailer. */
 bool cairn_account_profile(struct cairn_account *account, const struct cairn_profile *profile, struct cairn_error *error);
 
-/* What the bill has to know of glibc comes from a walk of its heap: all of it or, where glibc was asked, only what threads keep of freed
- * objects. A walk that the dump has is taken with its text. Returns false if the walk has no glibc that was read. */
+/* What the bill has to know of other allocators than jemalloc comes from a walk of their heaps: all of it or, where glibc was asked, only what
+ * threads keep of freed objects. The walk of the dump, if it has one, is taken with its text. Returns false if the walk has no glibc that
+ * was read; where nobody was asked, every allocator must have been. */
 bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk);
 
-/* Lists the call paths that mapped memory directly, with names, from the same TEXT; none if the dump has none. Takes as long as naming. */
-void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name);
+/* Lists the call paths that mapped memory directly, with names, from the same TEXT; none if the dump has none. What code in the file
+ * ALLOCATOR has mapped is left out ("": nothing). Takes as long as naming. */
+void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name, const char *allocator);
 
 /* Frees ACCOUNT, which the caller has allocated, and what it owns. */
 void cairn_account_free(struct cairn_account *account);
 
 /* From the live process that NAME stands for, with or without an agent. TOKEN may be NULL. */
 bool cairn_account_target(struct cairn_account *account, const char *name, const char *token, struct cairn_error *error);
+
+/* Asks the agent of TARGET for the figures of an allocator other than jemalloc. They come only when asked for: the agent may have to make
+ * threads of the host wait. */
+void cairn_account_ask_malloc(struct cairn_account *account, struct cairn_target *target);
 
 /* From a dump, or the newest dump of a folder. */
 bool cairn_account_file(struct cairn_account *account, char *name, struct cairn_error *error);

@@ -29,13 +29,27 @@ static char *join(const struct cairn_view *view, const struct cairn_paths *paths
 	return out.data;
 }
 
-static void list(struct cairn_account *account, struct cairn_view *view)
+/* Whether SAMPLE was mapped by code in the file at PATH, or for it. */
+static bool is_mapped_by(const struct cairn_profile *profile, const struct cairn_sample *sample, const char *path)
+{
+	for (uint32_t i = 0; path[0] && i < sample->depth; i++) {
+		uint32_t mapping = profile->locations[profile->stacks[sample->stack + i]].mapping;
+		if (mapping != CAIRN_NONE &&
+		    cairn_bytes_equal(cairn_strings_bytes(&profile->strings, profile->modules[profile->mappings[mapping].module].path),
+				      cairn_bytes_of(path)))
+			return true;
+	}
+	return false;
+}
+
+static void list(struct cairn_account *account, struct cairn_view *view, const char *allocator)
 {
 	struct cairn_paths paths = {0};
 	double *sums = cairn_array_zero(view->sample_count + 1, sizeof *sums);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
-		if (!(cairn_view_value(view, i) > 0))
+		if (!(cairn_view_value(view, i) > 0) ||
+		    is_mapped_by(view->profile, &view->profile->samples[view->samples[i]], allocator))
 			continue;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		sums[cairn_paths_add(&paths, stack, depth)] += cairn_view_value(view, i);
@@ -50,7 +64,7 @@ static void list(struct cairn_account *account, struct cairn_view *view)
 	cairn_paths_free(&paths);
 }
 
-void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name)
+void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name, const char *allocator)
 {
 	struct cairn_profile profile;
 	struct cairn_view view;
@@ -65,7 +79,7 @@ void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes
 	if (cairn_profile_read(&profile, text, name, &reading, NULL) && profile.facts.shows >> CAIRN_SHOWN_MAPPED & 1) {
 		cairn_source_name(&profile, &(struct cairn_source_options){.quiet = true});
 		if (cairn_view_make(&view, &profile, &(struct cairn_view_options){0}, NULL)) {
-			list(account, &view);
+			list(account, &view, allocator);
 			cairn_view_free(&view);
 		}
 	}

@@ -88,8 +88,10 @@ static void take_mapper(struct cairn_why *why)
 {
 	const struct cairn_account_mapped *mapped = why->account->mapped;
 	size_t length = why->account->mapped_count ? strcspn(mapped[0].stack, "\n") + 1 : 0;
-	for (size_t i = 0; i < why->account->mapped_count; i++)
+	for (size_t i = 0; i < why->account->mapped_count; i++) {
+		why->facts.mapped_bytes += mapped[i].resident;
 		why->facts.mapper_bytes += strncmp(mapped[i].stack, mapped[0].stack, length) == 0 ? mapped[i].resident : 0;
+	}
 	why->facts.mapper = length ? mapped[0].stack : NULL;
 }
 
@@ -134,9 +136,10 @@ static void walk(struct cairn_why *why, int pid)
 /* What DUMP says, of which the account is taken: who mapped memory, growth by ages, who pins pages, huge pages and the control group. */
 static void take_dump(struct cairn_why *why, struct cairn_bytes dump, const struct cairn_trailer *trailer, const char *name)
 {
+	const struct cairn_walk_heap *unread = cairn_walk_unread(&why->walk);
 	cairn_walked_read(trailer, &why->huge, &why->facts.group);
 	if (!why->account->mapped)
-		cairn_account_name_mapped(why->account, dump, name);
+		cairn_account_name_mapped(why->account, dump, name, unread ? unread->module : "");
 	judge_ages(why, dump, name);
 	cairn_why_pins(why, dump, name);
 }
@@ -165,6 +168,8 @@ bool cairn_why_target(struct cairn_why *why, const char *name, const char *token
 		struct cairn_bytes text = cairn_buffer_bytes(&body);
 		struct cairn_trailer trailer;
 		bool good = cairn_account_text(why->account, text, name, pid, error);
+		if (good && cairn_walk_unread(&why->walk)) /* then its own statistics say what they can */
+			cairn_account_ask_malloc(why->account, &target);
 		if (good && cairn_trailer_read(text, &trailer))
 			take_dump(why, text, &trailer, name);
 		if (good && pid > 0 && !why->facts.group.known)
@@ -227,7 +232,8 @@ bool cairn_why_file(struct cairn_why *why, char *name, struct cairn_error *error
 
 void cairn_why_account(struct cairn_account *account, struct cairn_bytes dump, const char *name)
 {
-	static const unsigned shown = 1u << CAIRN_CAUSE_GROWTH | 1u << CAIRN_CAUSE_CACHE | 1u << CAIRN_CAUSE_LIVE | 1u << CAIRN_CAUSE_FILES;
+	static const unsigned shown = 1u << CAIRN_CAUSE_GROWTH | 1u << CAIRN_CAUSE_CACHE | 1u << CAIRN_CAUSE_LIVE |
+				      1u << CAIRN_CAUSE_FILES | 1u << CAIRN_CAUSE_UNREAD;
 	struct cairn_why *why = cairn_array_zero(1, sizeof *why);
 	struct cairn_trailer trailer;
 	why->account = account;

@@ -74,6 +74,28 @@ static void test_part(void)
 	is_int(causes.outside / (double)megabyte, 50, "what was not found of a heap is not the program's own mapping");
 }
 
+/* Most of the memory is another allocator's, whose heap is not known: it is not the program's own mapping. */
+static void test_unread(void)
+{
+	begin();
+	add_heap(1, 50, 0, 0);
+	walk.heaps[walk.heap_count++] = (struct cairn_walk_heap){.kind = CAIRN_WALK_MIMALLOC, .version = "9.1.2", .module = ""};
+	bill_facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS].rss = 900 * megabyte;
+	bill_facts.smaps.kinds[CAIRN_SMAPS_MAPPED].rss = 40 * megabyte;
+	facts.mapped_bytes = 40 * (double)megabyte;
+	is_cause(CAIRN_CAUSE_UNREAD, "850.0 MiB of the 1000.0 MiB resident is in mimalloc 9.1.2, whose heap cannot be read.");
+	is_int(causes.outside / (double)megabyte, 40, "what the program is known to have mapped is its own");
+	facts.sampled = true;
+	cairn_causes_find(&causes, &facts);
+	is_text(causes.advice[0].how, "cairn top FOLDER", "the advice is not about mappings");
+	bill_facts.profile_bytes = 650 * (double)megabyte;
+	is_cause(CAIRN_CAUSE_LIVE, "650.0 MiB of the 1000.0 MiB resident is live objects: the program holds them.");
+	bill.has_allocator = true;
+	bill.lines[CAIRN_BILL_LIVE] = 200 * megabyte;
+	bill.lines[CAIRN_BILL_FREE] = 600 * megabyte;
+	is_cause(CAIRN_CAUSE_RETENTION, "600.0 MiB of the 1000.0 MiB resident is free memory that mimalloc keeps, which no call returns.");
+}
+
 /* Of arenas of threads and of the rest, each says what is returned and pinned of its own. */
 static void test_arenas(void)
 {
@@ -105,6 +127,7 @@ int main(void)
 {
 	test_heap();
 	test_part();
+	test_unread();
 	test_arenas();
 	test_group();
 	return tap_done();
