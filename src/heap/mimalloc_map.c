@@ -14,18 +14,24 @@
 
 struct map_layout {
 	const char *versions;
-	bool has_start; /* a pointer to the first block; else only its distance from the record */
+	uint8_t header;        /* bytes before the upper level of the map: its length and its own address are there */
+	bool has_start;        /* a pointer to the first block; else only its distance from the record */
+	uint8_t unit;          /* of that distance */
 	uint8_t start, memory; /* offsets: of that, and of where the page's memory comes from */
+	uint8_t thread;        /* of the thread that owns the page */
+	uint8_t arena_start;   /* in the record of an arena: where its slices begin; 0: with the record itself */
+	bool keeps;            /* mi_collect returns nothing */
 	struct cairn_mimalloc_page_layout page;
 };
 static const struct map_layout layouts[] = {
-	{"3.0.1 to 3.3.2", true, 48, 96, {18, 16, 2, 8, 24, 32, 40, 8, 64}},
-	{"3.4.0 and later", false, 48, 88, {18, 16, 2, 8, 24, 32, 40, 8, 56}},
+	{"3.0.1 to 3.3.2", 0, true, 0, 48, 96, 0, 0, false, {18, 16, 2, 8, 24, 32, 40, 8, 64}},
+	{"3.4", 0, false, 8, 48, 88, 0, 0, false, {18, 16, 2, 8, 24, 32, 40, 8, 56}},
+	{"3.6 and later", 80, false, 1, 48, 104, 8, 40, true, {56, 40, 2, 16, 24, 64, 32, 8, 72}},
 };
 
 enum { part_bits = 13, upper_least = 13, upper_most = 24, tried_most = 100, arenas_most = 1024, tags_most = 1 << 16 };
 
-static const uint64_t abandoned_mask = ~(uint64_t)7; /* of a page's thread: the rest are flags */
+static const uint64_t abandoned_mask = ~(uint64_t)15; /* of a page's thread: the rest are flags */
 
 struct visit {
 	struct cairn_mimalloc *mimalloc;
@@ -59,17 +65,20 @@ static void add_arena(struct visit *visit, uint64_t arena)
 static bool find_memory(struct visit *visit, const unsigned char *record, uint64_t address, uint64_t size, uint64_t *start, uint64_t *end)
 {
 	const struct map_layout *layout = visit->layout;
-	uint64_t first = layout->has_start ? word_at(record, layout->start) : address + 8 * (word_at(record, layout->start) & UINT32_MAX);
-	uint64_t base = word_at(record, layout->memory), where = word_at(record, layout->memory + 8u);
+	uint64_t first = layout->has_start ? word_at(record, layout->start)
+					   : address + layout->unit * (word_at(record, layout->start) & UINT32_MAX);
+	uint64_t arena = word_at(record, layout->memory), where = word_at(record, layout->memory + 8u), base = arena;
 	if (!cairn_image_region(visit->mimalloc->image, first))
 		return false;
+	if (layout->arena_start && !cairn_image_word(visit->mimalloc->image, arena + layout->arena_start, &base))
+		base = 1; /* not of an arena */
 	uint64_t slice = first & ~(uint64_t)(CAIRN_MIMALLOC_SLICE - 1), index = where & UINT32_MAX, count = where >> 32;
 	if (base % CAIRN_MIMALLOC_SLICE == 0 && count && base + index * CAIRN_MIMALLOC_SLICE <= first &&
 	    first - base - index * CAIRN_MIMALLOC_SLICE < count * CAIRN_MIMALLOC_SLICE && count < (uint64_t)1 << 24) {
 		*start = base + index * CAIRN_MIMALLOC_SLICE;
 		*end = *start + count * CAIRN_MIMALLOC_SLICE;
 		if (visit->counts)
-			add_arena(visit, base);
+			add_arena(visit, arena);
 		return true;
 	}
 	*start = slice;
@@ -95,14 +104,17 @@ static void visit_page(struct visit *visit, uint64_t address)
 		return;
 	}
 	/* Until 3.1 the heap stands behind a small number, later the heap of a thread in its place. */
-	uint64_t owner = word_at(record, 56) < tags_most ? word_at(record, 64) : word_at(record, 56),
-		 thread = word_at(record, 0) & abandoned_mask;
+	uint64_t owner = visit->layout->header	       ? page.owner
+			 : word_at(record, 56) < tags_most ? word_at(record, 64)
+							   : word_at(record, 56);
+	uint64_t thread = word_at(record, visit->layout->thread) & abandoned_mask;
 	const struct cairn_image_region *region = cairn_image_region(mimalloc->image, owner);
 	if (region && region->kind == CAIRN_IMAGE_DATA && thread)
 		visit->owner_thread = thread;
 	if (visit->counts)
 		cairn_mimalloc_count(mimalloc, &page, start, end,
-				     !thread                        ? CAIRN_MIMALLOC_ANY
+				     visit->layout->keeps           ? CAIRN_MIMALLOC_STAYS
+				     : !thread                      ? CAIRN_MIMALLOC_ANY
 				     : thread == visit->main_thread ? CAIRN_MIMALLOC_FIRST
 								    : CAIRN_MIMALLOC_STAYS);
 	else
@@ -141,13 +153,15 @@ static void visit_part(struct visit *visit, uint64_t part)
 		each_entry(visit, part, 1 << part_bits, visit_page);
 }
 
-/* What no page has of the arena at START is free: its size and that of its records stand behind each other among its first words. */
-static void read_arena(struct cairn_mimalloc *mimalloc, uint64_t start)
+/* What no page has of the arena with its record at ARENA is free: its size and that of its records stand behind each other among its first
+ * words. */
+static void read_arena(struct cairn_mimalloc *mimalloc, const struct map_layout *layout, uint64_t arena)
 {
 	enum { slices_least = 64 };
 	uint64_t words[10], slices = 0, records = 0;
-	if (!cairn_image_read(mimalloc->image, start, words, sizeof words))
+	if (!cairn_image_read(mimalloc->image, arena, words, sizeof words))
 		return;
+	uint64_t start = layout->arena_start ? words[layout->arena_start / 8] : arena;
 	for (size_t i = 3; i + 1 < sizeof words / sizeof *words && !slices; i++)
 		if (words[i] >= slices_least && words[i] <= (uint64_t)1 << 24 && words[i + 1] && words[i + 1] < words[i]) {
 			slices = words[i];
@@ -165,21 +179,25 @@ static void read_arena(struct cairn_mimalloc *mimalloc, uint64_t start)
 							    !(record->flags & CAIRN_PAGE_WALKED);)
 			next += page;
 		if (next > at)
-			cairn_mimalloc_free(mimalloc, at, next, CAIRN_MIMALLOC_ANY);
+			cairn_mimalloc_free(mimalloc, at, next, layout->keeps ? CAIRN_MIMALLOC_STAYS : CAIRN_MIMALLOC_ANY);
 		at = next > at ? next : at + page;
 	}
 }
 
-/* How many entries the map has that may begin at ADDRESS; 0 if none does. */
-static uint64_t entries_of(struct cairn_image *image, uint64_t address)
+/* How many entries the map has that may begin at ADDRESS, by LAYOUT; 0 if none does. */
+static uint64_t entries_of(struct cairn_image *image, const struct map_layout *layout, uint64_t address)
 {
-	uint64_t first;
-	if (!address || address % 4096 || !cairn_image_is_heap(image, address) || !cairn_image_word(image, address, &first) ||
-	    first <= address || (first - address) % 8)
+	uint64_t words[3], array = address + layout->header, first;
+	if (!cairn_image_word(image, array, &first) || first <= array || (first - array) % 8)
 		return 0;
-	uint64_t entries = (first - address) / 8;
-	return (entries & (entries - 1)) == 0 && entries >= (uint64_t)1 << upper_least && entries <= (uint64_t)1 << upper_most ? entries
-															       : 0;
+	uint64_t entries = (first - array) / 8;
+	if (entries < (uint64_t)1 << upper_least || entries >= (uint64_t)2 << upper_most)
+		return 0;
+	if (!layout->header)
+		return (entries & (entries - 1)) == 0 ? entries : 0;
+	if (!cairn_image_read(image, address, words, sizeof words) || words[2] != address || words[1] != first - address)
+		return 0;
+	return (uint64_t)1 << (63 - __builtin_clzll(entries));
 }
 
 struct trial {
@@ -193,12 +211,15 @@ struct trial {
 static bool try(void *context, uint64_t at, uint64_t candidate, uint64_t *root)
 {
 	struct trial *trial = context;
-	uint64_t entries = trial->found ? 0 : entries_of(trial->mimalloc->image, candidate);
 	bool good = false;
-	struct visit *visit = entries ? cairn_array_zero(1, sizeof *visit) : NULL;
-	for (size_t i = 0; entries && i < sizeof layouts / sizeof *layouts && !good; i++) {
+	struct visit *visit = NULL;
+	for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !good && !trial->found; i++) {
+		uint64_t entries = entries_of(trial->mimalloc->image, &layouts[i], candidate);
+		if (!entries)
+			continue;
+		visit = visit ? visit : cairn_array_zero(1, sizeof *visit);
 		*visit = (struct visit){.mimalloc = trial->mimalloc, .layout = &layouts[i]};
-		each_entry(visit, candidate + 8, entries - 1, visit_part);
+		each_entry(visit, candidate + layouts[i].header + 8, entries - 1, visit_part);
 		good = visit->good > 0 && visit->bad <= visit->good / 8;
 		trial->layout = &layouts[i];
 		trial->owner_thread = visit->owner_thread;
@@ -216,9 +237,9 @@ static bool read_map(void *context, uint64_t root, uint64_t map)
 	const struct cairn_image_module *module = cairn_image_module(image, root);
 	struct visit *visit = cairn_array_zero(1, sizeof *visit);
 	*visit = (struct visit){.mimalloc = trial->mimalloc, .layout = trial->layout, .counts = true, .main_thread = trial->owner_thread};
-	each_entry(visit, map, entries_of(image, map), visit_part);
+	each_entry(visit, map + trial->layout->header, entries_of(image, trial->layout, map), visit_part);
 	for (size_t k = 0; k < visit->arena_count; k++)
-		read_arena(trial->mimalloc, visit->arenas[k]);
+		read_arena(trial->mimalloc, trial->layout, visit->arenas[k]);
 	free(visit);
 	heap->module = module ? module->path : "";
 	if (!module || !cairn_version_of_mimalloc(image, module, heap->version, sizeof heap->version))

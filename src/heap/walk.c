@@ -21,7 +21,7 @@ static const struct {
 	void (*read)(struct cairn_walk *walk);
 } readers[] = {
 	[CAIRN_WALK_GLIBC] = {"glibc", "2.17 and later", "malloc_trim", 0.001, cairn_glibc_read},
-	[CAIRN_WALK_MIMALLOC] = {"mimalloc", "2.0.3 to 2.4, 3.0 to 3.4", "mi_collect", 0.04, cairn_mimalloc_read},
+	[CAIRN_WALK_MIMALLOC] = {"mimalloc", "2.0.3 to 2.4, 3.0 to 3.6", "mi_collect", 0.04, cairn_mimalloc_read},
 	[CAIRN_WALK_JEMALLOC] = {"jemalloc", "5.1 and later", "arena.4096.purge", 0.003, cairn_jemalloc_read},
 	[CAIRN_WALK_TCMALLOC] = {"tcmalloc", "gperftools 2.8 and later", "MallocExtension_ReleaseFreeMemory", 0.001, cairn_tcmalloc_read},
 	[CAIRN_WALK_MUSL] = {"musl", "1.2.1 and later", "", 0, cairn_musl_read},

@@ -70,7 +70,7 @@ unread() { # unread NAME [COMMAND...]: runs the program by COMMAND
 		"what it holds is not said to be mapped by the program: $name"
 }
 unread 'without an agent' env
-like "$(cat "$scratch/why")" '*note: mimalloc: 3.7.11 in libmimalloc-other.so cannot be read: its version, or how it was built, is unknown (known: 2.0.3 to 2.4, 3.0 to 3.4)*' \
+like "$(cat "$scratch/why")" '*note: mimalloc: 3.7.11 in libmimalloc-other.so cannot be read: its version, or how it was built, is unknown (known: 2.0.3 to 2.4, 3.0 to 3.6)*' \
 	'an allocator that cannot be read is named'
 unread 'which an agent sees to map it' "$cairn" run -q --
 done_testing

@@ -59,6 +59,37 @@ static void test_twice(void)
 	made_free(&heap, &walk);
 }
 
+/* mimalloc 3.6: before its map stands a header, its arena's record is not where the arena begins, and mi_collect returns nothing. On a page
+ * are 10 blocks of 64 bytes, and the next is free. */
+static void test_mimalloc_map(void)
+{
+	enum { slice = 1 << 16, length = 0x201000, part_offset = 0x300000 };
+	struct cairn_walk walk;
+	uint64_t map = made_region[made_records].start, start = made_region[made_objects].start, arena = start + 0x1000,
+		 page = start + slice, array = map + 80, part = map + part_offset;
+	const uint64_t record[] = {0, 0x7000, 0, 0, 64, 10, 0x200, 10 | 10 << 16, 1, 0x10002000, 0, 0, 0, arena, 1 | (uint64_t)1 << 32};
+	made_put(&heap, 0x10003000, map);
+	made_put(&heap, map + 8, length);
+	made_put(&heap, map + 16, map);
+	made_put(&heap, array, map + length);
+	made_put(&heap, array + 8 * (start >> 29), part);
+	made_put(&heap, part + 8, page);
+	for (size_t i = 0; i < sizeof record / sizeof *record; i++)
+		made_put(&heap, page + 8 * i, record[i]);
+	made_put(&heap, arena + 40, start);
+	made_put(&heap, arena + 48, 64);
+	made_put(&heap, arena + 56, 1);
+	made_touch(&heap, start, start + 3 * slice);
+	ok(made_walk(&heap, &walk) && walk.heap_count == 1 && walk.heaps[0].kind == CAIRN_WALK_MIMALLOC,
+	   "the map of mimalloc 3.6 is found");
+	is_text(walk.heaps[0].version, "3.6 and later", "by its layout");
+	is_int(walk.sum.live_objects, 10, "live objects");
+	is_int(walk.sum.pinned, slice - 640, "pinned");
+	is_int(walk.sum.reserved, slice, "a slice that waits for its next page");
+	is_int(walk.sum.returnable, 0, "nothing is returned");
+	made_free(&heap, &walk);
+}
+
 /* A program with a table of very many pointers into its heap, before and behind where an allocator has its own. */
 static void test_tables(void)
 {
@@ -224,6 +255,7 @@ int main(void)
 	test_made();
 	test_regions();
 	test_twice();
+	test_mimalloc_map();
 	test_tables();
 	test_shares();
 	test_zeroes();
