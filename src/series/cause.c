@@ -28,7 +28,8 @@ static const char *const names[] = {
 	[CAIRN_CAUSE_GROWTH] = "growth", [CAIRN_CAUSE_CACHE] = "cache", [CAIRN_CAUSE_LIVE] = "live",
 	[CAIRN_CAUSE_BEFORE] = "before", [CAIRN_CAUSE_UNREAD] = "unread",
 	[CAIRN_CAUSE_RETENTION] = "retention", [CAIRN_CAUSE_THREADS] = "threads",
-	[CAIRN_CAUSE_MAPPINGS] = "mappings", [CAIRN_CAUSE_HUGE_PAGES] = "huge_pages", [CAIRN_CAUSE_FILES] = "files",
+	[CAIRN_CAUSE_MAPPINGS] = "mappings", [CAIRN_CAUSE_HUGE_PAGES] = "huge_pages",
+	[CAIRN_CAUSE_VARIABLES] = "variables", [CAIRN_CAUSE_FILES] = "files",
 	[CAIRN_CAUSE_TMPFS] = "tmpfs", [CAIRN_CAUSE_PAGE_CACHE] = "page_cache", [CAIRN_CAUSE_SLAB] = "slab",
 	[CAIRN_CAUSE_SOCKETS] = "sockets",
 };
@@ -185,7 +186,8 @@ static void weigh(struct weighing *weighing)
 	bytes[CAIRN_CAUSE_THREADS] = weighing->stacks + (double)weighing->arenas.resident_free + causes->cached;
 	bytes[CAIRN_CAUSE_RETENTION] = fmax(0, causes->free - (double)weighing->arenas.resident_free - causes->cached);
 	bytes[CAIRN_CAUSE_MAPPINGS] = causes->outside;
-	bytes[CAIRN_CAUSE_FILES] = line(weighing, CAIRN_BILL_FILE) + line(weighing, CAIRN_BILL_DATA);
+	bytes[CAIRN_CAUSE_VARIABLES] = line(weighing, CAIRN_BILL_DATA);
+	bytes[CAIRN_CAUSE_FILES] = line(weighing, CAIRN_BILL_FILE);
 	bytes[CAIRN_CAUSE_TMPFS] = line(weighing, CAIRN_BILL_SHARED);
 	if (facts->group.known) {
 		double cache = (double)facts->group.file - (double)facts->group.shmem - line(weighing, CAIRN_BILL_FILE);
@@ -325,6 +327,9 @@ static void describe(const struct weighing *weighing, enum cairn_cause_kind kind
 			    (int)(name.length < 200 ? name.length : 200), name.data);
 		break;
 	case CAIRN_CAUSE_HUGE_PAGES: say(text, "zeroes in huge pages, which the program has never written to"); break;
+	case CAIRN_CAUSE_VARIABLES:
+		say(text, "variables of the program and its libraries, such as static arrays, or private copies of mapped files");
+		break;
 	case CAIRN_CAUSE_FILES: say(text, "code and mapped files"); break;
 	case CAIRN_CAUSE_TMPFS: say(text, "shared memory and files in tmpfs"); break;
 	case CAIRN_CAUSE_PAGE_CACHE:

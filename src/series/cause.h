@@ -23,6 +23,7 @@ enum cairn_cause_kind {
 	CAIRN_CAUSE_THREADS,    /* stacks, arenas and caches of threads */
 	CAIRN_CAUSE_MAPPINGS,   /* mapped by the program itself */
 	CAIRN_CAUSE_HUGE_PAGES, /* made resident by huge pages */
+	CAIRN_CAUSE_VARIABLES,  /* static data of the program and its libraries, and pages of mapped files that it has written to */
 	CAIRN_CAUSE_FILES,      /* code and mapped files */
 	CAIRN_CAUSE_TMPFS,      /* shared memory and tmpfs */
 	CAIRN_CAUSE_PAGE_CACHE, /* files that the control group has read or written */

@@ -115,6 +115,10 @@ static void advise_cause(struct cairn_causes *causes, const struct cairn_cause_f
 		what = "see who maps it";
 		how = command;
 		break;
+	case CAIRN_CAUSE_VARIABLES:
+		what = "see which variables are large";
+		how = "nm --size-sort --print-size PROGRAM | tail";
+		break;
 	case CAIRN_CAUSE_FILES: what = "map less of files, or give what is no longer needed back with madvise(MADV_DONTNEED)"; break;
 	case CAIRN_CAUSE_TMPFS: what = "remove files from /dev/shm and other tmpfs, or limit their size (mount option size=)"; break;
 	case CAIRN_CAUSE_PAGE_CACHE:

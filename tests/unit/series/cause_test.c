@@ -64,6 +64,16 @@ static void test_heap(void)
 					"of it; 150.0 MiB is on pages that live objects keep.");
 }
 
+static void test_variables(void)
+{
+	begin();
+	add_heap(1, 100, 0, 0);
+	bill.lines[CAIRN_BILL_DATA] = 800 * megabyte;
+	bill.lines[CAIRN_BILL_FILE] = 50 * megabyte;
+	is_cause(CAIRN_CAUSE_VARIABLES, "800.0 MiB of the 1000.0 MiB resident is variables of the program and its libraries, such as "
+					"static arrays, or private copies of mapped files.");
+}
+
 /* Half of the heap was not found in time; the program has mapped little itself. */
 static void test_part(void)
 {
@@ -126,6 +136,7 @@ static void test_group(void)
 int main(void)
 {
 	test_heap();
+	test_variables();
 	test_part();
 	test_unread();
 	test_arenas();
