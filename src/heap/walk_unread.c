@@ -91,9 +91,14 @@ void cairn_walk_find_unread(struct cairn_walk *walk, const char *limit)
 	size_t known = walk->heap_count;
 	if (left < much || left < walk->sum.resident / 4)
 		return;
-	for (size_t i = 0; i < walk->image->module_count && walk->image->exhausted != CAIRN_IMAGE_TIME; i++)
-		if (walk->image->modules[i].code)
-			look_into(walk, &walk->image->modules[i], i == 0, limit);
+	bool is_program = true; /* the first that has both; Cairn and others may have put code before it */
+	for (size_t i = 0; i < walk->image->module_count && walk->image->exhausted != CAIRN_IMAGE_TIME; i++) {
+		const struct cairn_image_module *module = &walk->image->modules[i];
+		if (!module->code || !module->has_data)
+			continue;
+		look_into(walk, module, is_program, limit);
+		is_program = false;
+	}
 	if (walk->heap_count == known && (limit[0] || walk->image->has_untried))
 		snprintf(walk->problem, sizeof walk->problem, "a heap may not have been found, as %s",
 			 why_not_found(walk, limit));

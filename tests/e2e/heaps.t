@@ -47,30 +47,35 @@ cat >"$scratch/user.c" <<'C'
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 void *mi_malloc(size_t size);
 int main(void)
 {
+	int code = memfd_create("code", 0); /* below the program, as Cairn's own */
+	if (ftruncate(code, 4096) || mmap((void *)0x10000000, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, code, 0) == MAP_FAILED)
+		return 1;
 	memset(mi_malloc(60000000), 1, 60000000);
 	printf("%d\n", getpid());
 	fflush(stdout);
 	pause();
 }
 C
-${CC:-cc} -O1 -shared -fPIC -o "$scratch/libmimalloc-other.so" "$scratch/other.c" && ${CC:-cc} -o "$scratch/user" "$scratch/user.c" "$scratch/libmimalloc-other.so" || broken 'the other library'
-unread() { # unread NAME [COMMAND...]: runs the program by COMMAND
-	local name=$1
-	shift
+${CC:-cc} -O1 -shared -fPIC -o "$scratch/libmimalloc-other.so" "$scratch/other.c" && ${CC:-cc} -w -D_GNU_SOURCE -o "$scratch/user" "$scratch/user.c" "$scratch/libmimalloc-other.so" && ${CC:-cc} -O1 -w -D_GNU_SOURCE -o "$scratch/inside" "$scratch/user.c" "$scratch/other.c" || broken 'the other library'
+unread() { # unread NAME PROGRAM COMMAND...: runs PROGRAM by COMMAND
+	local name=$1 program=$2
+	shift 2
 	rm -f "$scratch/ready"
-	(cd "$scratch" && LD_LIBRARY_PATH=$scratch exec "$@" "$scratch/user") >"$scratch/ready" 2>/dev/null &
+	(cd "$scratch" && LD_LIBRARY_PATH=$scratch exec "$@" "$scratch/$program") >"$scratch/ready" 2>/dev/null &
 	children+=($!)
 	wait_for 60 grep -q '[0-9]' "$scratch/ready"
 	"$cairn" why "$(cat "$scratch/ready")" >"$scratch/why" 2>/dev/null
 	like "$(head -n 1 "$scratch/why")" '5?.? MiB of the * resident is in mimalloc 3.7.11, whose heap cannot be read.' \
 		"what it holds is not said to be mapped by the program: $name"
 }
-unread 'without an agent' env
+unread 'without an agent' user env
 like "$(cat "$scratch/why")" '*note: mimalloc: 3.7.11 in libmimalloc-other.so cannot be read: its version, or how it was built, is unknown (known: 2.0.3 to 2.4, 3.0 to 3.6)*' \
 	'an allocator that cannot be read is named'
-unread 'which an agent sees to map it' "$cairn" run -q --
+unread 'which an agent sees to map it' user "$cairn" run -q --
+unread 'inside the program' inside env
 done_testing
