@@ -41,7 +41,7 @@ bool cairn_mimalloc_adds_up(struct cairn_mimalloc *mimalloc, const struct cairn_
 
 /* For whom mi_collect returns memory. */
 enum cairn_mimalloc_return {
-	CAIRN_MIMALLOC_STAYS, /* for neither of these: another thread owns it */
+	CAIRN_MIMALLOC_STAYS, /* for neither of these: another thread owns it, or this version returns nothing */
 	CAIRN_MIMALLOC_FIRST, /* the program's first thread, which owns it */
 	CAIRN_MIMALLOC_ANY,   /* whichever thread calls it: nobody owns it */
 };
