@@ -229,25 +229,31 @@ static bool unpack_within(struct cairn_bytes input, size_t most, const char *adv
 	return false;
 }
 
+/* MOST, or less if the ratio allows only that. */
+static size_t limit_of(struct cairn_bytes input, size_t most)
+{
+	size_t limit = input.length > bomb_floor / bomb_ratio ? input.length * bomb_ratio : bomb_floor;
+	return limit < most ? limit : most;
+}
+
 bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error)
 {
-	return unpack_within(input, most, "", data, length, cut, error);
+	return unpack_within(input, limit_of(input, most), "", data, length, cut, error);
 }
 
 bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error)
 {
-	size_t limit = input.length > bomb_floor / bomb_ratio ? input.length * bomb_ratio : bomb_floor;
-	return unpack_within(input, limit, "; decompress it yourself if you trust it", data, length, cut, error);
+	return unpack_within(input, limit_of(input, SIZE_MAX - 1), "; decompress it yourself if you trust it", data, length, cut, error);
 }
 
 bool cairn_unpack_fits(struct cairn_bytes input, size_t most)
 {
-	struct output out = {.bytes = cairn_buffer(step_bytes), .count_only = true, .limit = most};
+	struct output out = {.bytes = cairn_buffer(step_bytes), .count_only = true, .limit = limit_of(input, most)};
 	if (cairn_unpack_sniff(input) == CAIRN_PACKED_NOT)
 		return input.length <= most;
 	unpack(input, &out);
 	cairn_buffer_free(&out.bytes);
-	return out.counted <= most;
+	return out.counted <= out.limit;
 }
 
 size_t cairn_unpack_head(struct cairn_bytes input, char *head, size_t size)

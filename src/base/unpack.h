@@ -18,10 +18,10 @@ enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input);
  * kept, *CUT is set and the call succeeds as long as there is something. */
 bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error);
 
-/* The same with a limit of MOST bytes, whatever the ratio. */
+/* The same with a limit of MOST bytes, beside that on the ratio. */
 bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error);
 
-/* Whether INPUT, packed or not, is at most MOST bytes long once unpacked. Nothing is kept: it needs the memory of one step, and stops at
+/* Whether cairn_unpack_within would not refuse INPUT, or whether it is at most MOST bytes long if it is not packed. Nothing is kept: it needs the memory of one step, and stops at
  * the limit. */
 bool cairn_unpack_fits(struct cairn_bytes input, size_t most);
 

@@ -456,10 +456,26 @@ static void say_what_is_wrong(struct pprof *pprof)
 	warn_of(profile, pprof->inexact_values, "values are above 2^53 and lose their lowest bits");
 }
 
+/* Whether the file has room for its tables. An empty message takes two bytes and becomes a record of fifty, but one with an id and an address
+ * takes ten. No process has a million mappings: Linux allows 65,530, unless it is told otherwise. */
+static bool check_tables(const struct pprof *pprof, const char *name, struct cairn_error *error)
+{
+	enum { record_most = 1 << 20, location_least = 8 };
+	size_t mappings = pprof->spans[PPROF_MAPPING].count, locations = pprof->spans[PPROF_LOCATION].count;
+	if (mappings > record_most)
+		return cairn_fail(error, "%s: a pprof profile with %zu mappings, more than any process has", name, mappings);
+	if (locations > record_most && locations > pprof->data.length / location_least)
+		return cairn_fail(error, "%s: a pprof profile with %zu locations, most of which can have neither an address nor a function",
+				  name, locations);
+	return true;
+}
+
 static bool read_tables(struct pprof *pprof, const char *name, struct cairn_error *error)
 {
 	struct cairn_profile *profile = pprof->profile;
 	survey(pprof);
+	if (!check_tables(pprof, name, error))
+		return false;
 	if (pprof->times > 1)
 		return cairn_fail(error, "%s: %zu pprof profiles one after the other; give them as files of their own", name,
 				  pprof->times);

@@ -23,6 +23,11 @@ done
 after=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
 is "$((after - before < 12000))" 1 "and cost no memory in proportion ($before to $after KiB)"
 is "$(metric spool_files)" 0 'none of them is in the spool'
+python3 -c 'import sys; sys.stdout.buffer.write(b"\x0a\4\x08\1\x10\2\x32\0\x32\1a\x32\1b" + b"\x1a\0" * 7900000)' | gzip >"$scratch/mappings.gz"
+is "$(send "$scratch/mappings.gz" bomb)" 202 "a bomb of the size that it takes, $(($(stat -c %s "$scratch/mappings.gz") >> 10)) KiB, is accepted"
+wait_for 30 emptied
+after=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
+is "$((after - before < 100000))" 1 "and refused by the reader before it costs memory ($before to $after KiB)"
 gzip -k "$1"
 is "$(send "$1.gz" fine)" 202 'an honest one that is packed is accepted'
 wait_for 30 emptied

@@ -53,6 +53,10 @@ for file in heap.gz stack.gz folded.gz pprof.gz folded.xz zeroes.gz; do
 	is "$(python3 "$within" 10 500 "$cairn" top $file 2>err)" 1 "cairn top: $file, of $(($(stat -c %s "$file") / 1000)) kB, is refused"
 	like "$(cat err)" '*decompresses to more than*' 'with the reason'
 done
+for file in mappings.gz numbered.gz locations.gz; do
+	is "$(python3 "$within" 10 500 "$cairn" top $file 2>err)" 1 "cairn top: $file, of $(($(stat -c %s "$file") / 1000)) kB, is refused"
+	like "$(cat err)" '*a pprof profile with * @(mappings|locations), mo*' 'with the reason'
+done
 for file in packed claims mini; do
 	is "$(python3 "$within" 10 500 "$cairn" addr2line -e $file <addresses 2>err)" 0 "cairn addr2line: $file, whose sections unfold"
 done

@@ -138,6 +138,8 @@ write("heap.gz", packed(dump, b"@ 0x1 0x2 0x3\n" + one, b"\nMAPPED_LIBRARIES:\n"
 write("stack.gz", packed(dump + b"@", b" 0x1", b"\n" + one, 200))
 write("folded.gz", packed(b"", b"a;b 1\n", b"", 200))
 write("pprof.gz", packed(block(1, number(1, 1) + number(2, 2)) + location(1, 1) + function(1, 3) + head + strings(b"main"), sample(b"\1" * 100), b"", 100))
+for kind, message in {"mappings.gz": b"\x1a\0", "locations.gz": b"\x22\0", "numbered.gz": block(3, number(1, 1))}.items():
+    write(kind, packed(block(1, number(1, 1) + number(2, 2)) + head + strings(b"main"), message, b"", 39))
 write("zeroes.gz", packed(b"", bytes(64), b"", 800))
 write("folded.xz", lzma.compress(b"a;b 1\n" * 25000000, preset=0))
 

@@ -407,6 +407,22 @@ static void test_unpack_within(void)
 	free(zeros);
 }
 
+/* Whatever the caller would take, little data is not unpacked into very much. */
+static void test_unpack_ratio(void)
+{
+	enum { size = 41 << 20 };
+	char *zeros = calloc(1, size), *packed = malloc(1 << 20), *plain;
+	size_t packed_length = ZSTD_compress(packed, 1 << 20, zeros, size, 1), length;
+	struct cairn_bytes input = {packed, packed_length};
+	bool cut;
+	struct cairn_error error;
+	ok(!cairn_unpack_fits(input, size) && !cairn_unpack_within(input, size, &plain, &length, &cut, &error),
+	   "a few kilobytes do not become 41 MB");
+	like_text(error.text, "more than 40 MiB", "as is said");
+	free(zeros);
+	free(packed);
+}
+
 /* The room that data is unpacked into grows by steps of 256 KiB. */
 static void test_unpack_full_room(void)
 {
@@ -478,6 +494,7 @@ int main(void)
 	test_pool();
 	test_pool_width();
 	test_unpack();
+	test_unpack_ratio();
 	test_unpack_full_room();
 	test_unpack_within();
 	test_file();

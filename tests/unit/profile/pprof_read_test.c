@@ -225,6 +225,21 @@ static void test_broken(void)
 	cairn_buffer_free(&input);
 }
 
+/* Millions of empty messages, which compress to nothing, are refused before anything is made of them. */
+static void test_empty_tables(void)
+{
+	static const unsigned tables_of[] = {PPROF_MAPPING, PPROF_LOCATION};
+	for (size_t i = 0; i < sizeof tables_of / sizeof *tables_of; i++) {
+		struct cairn_buffer input = cairn_buffer(4 << 20);
+		tables(&input), samples(&input), head(&input), strings(&input);
+		for (int k = 0; k <= 1 << 20; k++)
+			bytes(&input, tables_of[i], "", 0);
+		ok(!read_buffer(&input) && profile.mapping_count + profile.location_count == 0, "a million empty records are refused");
+		like_text(error.text, i == 0 ? "than any process has" : "neither an address nor a function", "with the reason");
+		cairn_buffer_free(&input);
+	}
+}
+
 /* Reads a profile of 3 inuse_space in UNIT, with a period of 2 and a label of 5 in it. */
 static bool read_unit(const char *unit)
 {
@@ -287,6 +302,7 @@ int main(void)
 	test_order();
 	test_origin();
 	test_broken();
+	test_empty_tables();
 	test_units();
 	cairn_profile_free(&profile);
 	return tap_done();
