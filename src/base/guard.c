@@ -79,6 +79,22 @@ static void install(void)
 	sigaction(SIGBUS, &action, &before);
 }
 
+/* Puts zeroes in place of the holes of the file: they are the same to read, but would take memory page by page as they are read, and in a
+ * file of a few kilobytes they may be as long as somebody likes. Small ones stay, so that a mapping has a few thousand parts at most. */
+static void leave_out_holes(const struct cairn_guard *guard, int descriptor)
+{
+	enum { least = 1 << 20, parts_most = 4096 };
+	size_t worth = guard->size / parts_most > least ? guard->size / parts_most : least;
+	off_t end = (off_t)guard->size, data;
+	for (off_t hole = lseek(descriptor, 0, SEEK_HOLE); guard->size > worth && hole >= 0 && hole < end; hole = lseek(descriptor, data, SEEK_HOLE)) {
+		data = lseek(descriptor, hole, SEEK_DATA);
+		data = data < 0 || data > end ? (off_t)guard->mapped : data;
+		uintptr_t first = ((uintptr_t)hole + page_size - 1) / page_size * page_size, last = (uintptr_t)data / page_size * page_size;
+		if (last > first && last - first >= worth)
+			mmap(guard->data + first, last - first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	}
+}
+
 struct cairn_guard *cairn_guard_map(int descriptor, size_t size)
 {
 	pthread_once(&installed, install);
@@ -93,6 +109,7 @@ struct cairn_guard *cairn_guard_map(int descriptor, size_t size)
 		errno = code;
 		return NULL;
 	}
+	leave_out_holes(guard, descriptor);
 	take_lock();
 	guard->link = &guards;
 	guard->next = guards;

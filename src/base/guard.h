@@ -11,7 +11,8 @@
 struct cairn_guard;
 
 /* Maps SIZE bytes of the file behind DESCRIPTOR for reading. One more byte, a zero, can be read behind them: a text that lost its end
- * ends there. Returns NULL with errno. Any thread; so may the others, each for a guard of its own. */
+ * ends there. Large holes of the file are no part of the mapping: they take no memory when they are read. Moves the offset of DESCRIPTOR.
+ * Returns NULL with errno. Any thread; so may the others, each for a guard of its own. */
 struct cairn_guard *cairn_guard_map(int descriptor, size_t size);
 void cairn_guard_unmap(struct cairn_guard *guard);
 

@@ -4,7 +4,9 @@
 
 #include "base/quota.h"
 
+#include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { page_size = 4096, piece_size = 256 << 10 };
 
@@ -64,4 +66,37 @@ struct cairn_buffer cairn_pages(size_t maximum)
 struct cairn_buffer cairn_pages_of(struct cairn_quota *quota, size_t maximum)
 {
 	return (struct cairn_buffer){.maximum = maximum, .resize = pages_resize, .quota = quota};
+}
+
+static bool is_zero(const char *bytes, size_t length)
+{
+	return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
+}
+
+void cairn_pages_append(struct cairn_buffer *buffer, struct cairn_bytes bytes)
+{
+	while (bytes.length > 0 && !buffer->failed) {
+		size_t left = page_size - buffer->length % page_size, length = bytes.length < left ? bytes.length : left;
+		if (length == page_size && is_zero(bytes.data, length) && cairn_buffer_room(buffer, length))
+			buffer->length += length; /* pages are zeroes until they are written to */
+		else
+			cairn_buffer_append(buffer, bytes.data, length);
+		bytes = cairn_bytes_skip(bytes, length);
+	}
+}
+
+bool cairn_pages_read(struct cairn_buffer *buffer, int descriptor)
+{
+	char *piece = cairn_pages_map(piece_size);
+	ssize_t length = piece ? 1 : -1;
+	for (off_t at = 0; length > 0 && !buffer->failed; at += length) {
+		while ((length = pread(descriptor, piece, piece_size, at)) < 0 && errno == EINTR)
+			;
+		if (length > 0)
+			cairn_pages_append(buffer, (struct cairn_bytes){piece, (size_t)length});
+	}
+	int code = errno;
+	cairn_pages_unmap(piece, piece_size);
+	errno = code;
+	return length >= 0;
 }

@@ -22,7 +22,12 @@ void cairn_pages_touch(const void *memory, size_t size);
  * sets `failed`. */
 struct cairn_buffer cairn_pages(size_t maximum);
 
-/* The same, with its pages charged to QUOTA (base/quota.h); when that is used up, it behaves as if there were no memory. */
+/* Appends BYTES, or all that is in the file behind DESCRIPTOR, to a buffer from cairn_pages that nothing was removed from. Where they are
+ * zeroes for whole pages, no memory is used: a file that is nearly all hole costs nearly none. Fails as cairn_buffer_read does. */
+void cairn_pages_append(struct cairn_buffer *buffer, struct cairn_bytes bytes);
+bool cairn_pages_read(struct cairn_buffer *buffer, int descriptor);
+
+/* A buffer from cairn_pages with its pages charged to QUOTA (base/quota.h); when that is used up, it behaves as if there were no memory. */
 struct cairn_buffer cairn_pages_of(struct cairn_quota *quota, size_t maximum);
 
 #endif

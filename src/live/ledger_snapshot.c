@@ -20,8 +20,7 @@ enum { resident_pages_most = 1 << 20 };
 
 bool cairn_ledger_copy(int descriptor, struct cairn_buffer *memory, struct cairn_ledger *ledger, struct cairn_error *error)
 {
-	return ((lseek(descriptor, 0, SEEK_SET) == 0 && cairn_buffer_read(memory, descriptor)) ||
-		cairn_fail_errno(error, "the ledger of the process cannot be read")) &&
+	return (cairn_pages_read(memory, descriptor) || cairn_fail_errno(error, "the ledger of the process cannot be read")) &&
 	       cairn_ledger_open(ledger, cairn_buffer_bytes(memory), error);
 }
 

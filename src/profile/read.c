@@ -176,7 +176,7 @@ static bool read_ledger(struct cairn_reader *reader, struct cairn_bytes input, s
 {
 	struct cairn_ledger ledger;
 	struct cairn_buffer copy = cairn_pages(CAIRN_LEDGER_BYTES_MOST), dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
-	cairn_buffer_append(&copy, input.data, input.length);
+	cairn_pages_append(&copy, input);
 	bool good = !copy.failed || cairn_fail(error, "it is larger than any ledger");
 	good = good && cairn_ledger_open(&ledger, cairn_buffer_bytes(&copy), error) &&
 	       cairn_ledger_write_dump(&ledger, &(struct cairn_ledger_end){0}, &dump, error);

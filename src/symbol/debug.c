@@ -63,6 +63,13 @@ static bool find_by_build_id(struct cairn_finder *finder, struct cairn_debug *de
 	return false;
 }
 
+/* What is longer than the limit, which takes seconds to read, is no debug file without a build-id. */
+static bool has_checksum(struct cairn_bytes bytes, uint32_t checksum)
+{
+	const size_t bytes_most = (size_t)8 << 30;
+	return bytes.length <= bytes_most && libdeflate_crc32(0, bytes.data, bytes.length) == checksum;
+}
+
 /* Opens a file that was found only by its name. It must have the binary's build-id or, if either has none, the checksum in the link. */
 static struct cairn_elf *open_linked(const char *path, const struct cairn_elf *binary, uint32_t checksum)
 {
@@ -71,7 +78,7 @@ static struct cairn_elf *open_linked(const char *path, const struct cairn_elf *b
 		return NULL;
 	bool right = *elf->build_id && *binary->build_id
 			     ? strcmp(elf->build_id, binary->build_id) == 0
-			     : libdeflate_crc32(0, elf->file.bytes.data, elf->file.bytes.length) == checksum;
+			     : has_checksum(elf->file.bytes, checksum);
 	if (right)
 		return elf;
 	cairn_elf_close(elf);

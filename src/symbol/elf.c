@@ -29,6 +29,7 @@ static struct cairn_bytes slice(const struct cairn_elf *elf, uint64_t offset, ui
 /* The string table up to its last terminator, so that every string in it is terminated. */
 static struct cairn_bytes string_table(struct cairn_bytes table)
 {
+	table.length = table.length < UINT32_MAX ? table.length : UINT32_MAX; /* names are found by 32 bits */
 	const char *last = table.length ? memrchr(table.data, 0, table.length) : NULL;
 	return (struct cairn_bytes){table.data, last ? (size_t)(last - table.data) + 1 : 0};
 }
@@ -361,12 +362,14 @@ bool cairn_elf_has_symtab(const struct cairn_elf *elf)
 struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const char *table)
 {
 	struct cairn_elf_section *section = cairn_elf_section(elf, table);
+	const size_t entries_most = (size_t)1 << 30; /* in bytes: 45 million symbols. The largest programs have a tenth of that */
 	if (!section || section->link >= elf->section_count)
 		return (struct cairn_elf_symbols){.entries = {"", 0}, .names = {"", 0}, .elf = elf};
 	struct cairn_elf_symbols symbols = {.entries = contents(section),
 					    .names = string_table(contents(&elf->sections[section->link])),
 					    .elf = elf,
 					    .descriptors = elf->machine == EM_PPC64 ? cairn_elf_section(elf, ".opd") : NULL};
+	symbols.entries.length = symbols.entries.length < entries_most ? symbols.entries.length : entries_most;
 	for (size_t i = 0; symbols.descriptors && i < elf->section_count && i < SHN_LORESERVE; i++) {
 		if (!(elf->sections[i].flags & SHF_EXECINSTR))
 			continue;

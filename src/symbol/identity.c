@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { head_size = 4096, largest_note = 64 * 1024, largest_page = 64 * 1024 };
+enum { head_size = 4096, largest_note = 64 * 1024, largest_page = 64 * 1024, notes_most = 1 << 20 };
 
 /* A file, and its beginning, which was read ahead. */
 struct source {
@@ -41,6 +41,7 @@ bool cairn_build_id_valid(const char *text)
 
 bool cairn_build_id_find(struct cairn_layout layout, struct cairn_bytes notes, char *text)
 {
+	notes.length = notes.length < notes_most ? notes.length : notes_most;
 	struct cairn_cursor in = cairn_layout_cursor(layout, notes);
 	while (cairn_cursor_left(&in) >= sizeof(Elf64_Nhdr)) {
 		uint32_t name_size = cairn_cursor_u32(&in), size = cairn_cursor_u32(&in), type = cairn_cursor_u32(&in);

@@ -133,6 +133,13 @@ static bool is_trusted(const char *path, const struct cairn_profile *profile)
 	return file.st_uid == user || file.st_uid == 0;
 }
 
+/* Runtimes append to the map, so its end is what is true. No real map comes near the limit. */
+static struct cairn_bytes end_of(struct cairn_bytes text)
+{
+	enum { text_most = 256 << 20 };
+	return cairn_bytes_skip(text, text.length > text_most ? text.length - text_most : 0);
+}
+
 void cairn_perf_map_apply(struct cairn_profile *profile, const struct cairn_find_options *options)
 {
 	struct cairn_arena arena = {0};
@@ -153,7 +160,7 @@ void cairn_perf_map_apply(struct cairn_profile *profile, const struct cairn_find
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		if ((i > 0 && options->sysroot) || !is_trusted(places[i], profile) || !cairn_file_map(&file, places[i], NULL))
 			continue;
-		cairn_perf_map_name(profile, file.bytes);
+		cairn_perf_map_name(profile, end_of(file.bytes));
 		cairn_file_close(&file);
 		break;
 	}

@@ -60,5 +60,22 @@ done
 for file in packed claims mini; do
 	is "$(python3 "$within" 10 500 "$cairn" addr2line -e $file <addresses 2>err)" 0 "cairn addr2line: $file, whose sections unfold"
 done
+for file in hole-symbols hole-notes hole-link; do
+	is "$(python3 "$within" 10 500 "$cairn" addr2line -e $file <addresses 2>err)" 0 "cairn addr2line: $file, with a hole of gigabytes"
+done
+shown hole-generated '' top --sysroot .
+is "$(python3 "$within" 10 500 "$cairn" top hole-ledger 2>err)" 1 'cairn top: a ledger that is nearly all hole'
+like "$(cat err)" '*the profile has no samples*' 'is read, and has no samples'
+# The same in the memory of a process
+python3 -c 'import os, sys, time
+ledger = os.memfd_create("cairn-ledger")
+os.write(ledger, open("hole-ledger", "rb").read(4096))
+os.truncate(ledger, 1 << 30)
+open("ready", "w").close()
+time.sleep(600)' &
+holder=$! children+=("$!")
+wait_for 30 test -e ready
+is "$(python3 "$within" 10 500 "$cairn" top $holder 2>err)" 1 'cairn top: a process with such a ledger'
+like "$(cat err)" '*the profile has no samples*' 'it is read as well'
 cd "$root" || exit 1
 done_testing

@@ -155,3 +155,35 @@ text = (".text", ABSENT, BASE, 0, extent - BASE)
 elf(folder + "packed", [text, (".debug_info", CODE, 0, 0, section(900 << 20, 900)), (".debug_abbrev", CODE, 0, 0, abbrev)], extent=extent)
 elf(folder + "claims", [text, (".debug_info", CODE, 0, 0, section(60 << 30, 100)), (".debug_abbrev", CODE, 0, 0, abbrev)], extent=extent)
 elf(folder + "mini", [text, (".gnu_debugdata", CODE, 0, 0, lzma.compress(bytes(100 << 20), preset=0))], extent=extent)
+
+
+# Files of a few kilobytes with very long holes
+def hole(name, sections, size):
+    """An ELF file of SECTIONS, the last of which is a hole of SIZE bytes behind them."""
+    elf(folder + name, sections)
+    with open(folder + name, "r+b") as file:
+        data = bytearray(file.read())
+        struct.pack_into("<QQ", data, struct.unpack_from("<Q", data, 40)[0] + 64 * len(sections) + 24, 1 << 20, size)
+        file.seek(0)
+        file.write(data)
+        file.truncate((1 << 20) + size)
+
+
+def stretch(name, size):
+    os.truncate(folder + name, size)
+
+
+names = (".strtab", 3, 0, 0, b"\0f\0")
+hole("hole-symbols", [text, names, (".symtab", 2, 0, 2, b"@")], 3 << 30)
+hole("hole-notes", [text, (".note", 7, 0, 0, b"@")], 3 << 30)
+elf(folder + "hole-link", [text, (".gnu_debuglink", CODE, 0, 0, b"hole.debug".ljust(12, b"\0") + b"\1\2\3\4")])
+elf(folder + "hole.debug", [text, (".debug_info", CODE, 0, 0, b"")])
+stretch("hole.debug", 3 << 30)
+write("tmp/perf-999998.map", b"1000 ffff f\n")
+stretch("tmp/perf-999998.map", 6 << 30)
+write("hole-generated", dump + b"@ 0x2000\nt*:1:1[0:0]\n\nMAPPED_LIBRARIES:\n\n# cairn trailer 1\n# cairn pid 999998\n# cairn end\n")
+places = struct.pack("<QII", 4096, 8, 3 << 20) + struct.pack("<QII", 4096 + (24 << 20), 64, 3 << 20)
+places += b"".join(struct.pack("<QII", 300 << 20, size, 1) for size in (256, 8, 80, 32, 8, 64))
+header = struct.pack("<QIIQ", 0x72656764654C6E43, 1, 1, 1 << 30) + places
+write("hole-ledger", header.ljust(4096, b"\0"))
+stretch("hole-ledger", 1 << 30)

@@ -68,8 +68,7 @@ static bool save_previous(int descriptor, const char *path, const struct cairn_r
 	if (status.st_size > CAIRN_LEDGER_BYTES_MOST)
 		return cairn_fail(error, "%s is not a ledger, and is left as it is", path);
 	struct cairn_buffer copy = cairn_pages(CAIRN_LEDGER_BYTES_MOST);
-	bool good = (lseek(descriptor, 0, SEEK_SET) == 0 && cairn_buffer_read(&copy, descriptor)) ||
-		    cairn_fail_errno(error, "the ledger %s cannot be read", path);
+	bool good = cairn_pages_read(&copy, descriptor) || cairn_fail_errno(error, "the ledger %s cannot be read", path);
 	if (good && !cairn_ledger_open(&ledger, cairn_buffer_bytes(&copy), error))
 		good = cairn_fail_within(error, "%s is left as it is: ", path);
 	good = good && (ledger.header.taken == 0 || file->save(file->context, &ledger, error));

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { page = 4096, pages = 64 };
@@ -53,6 +54,21 @@ static void test_cut(void)
 	ok(!cairn_guard_map(-1, page) && errno == EBADF, "what cannot be mapped");
 	descriptor = make_file(1);
 	ok(!cairn_guard_map(descriptor, SIZE_MAX) && errno != 0, "nor can what is too large");
+	close(descriptor);
+}
+
+/* Of a hole that is read, nothing is in memory afterwards, not even in that of the file. */
+static void test_holes(void)
+{
+	enum { size = 64 << 20, place = 20 << 20 };
+	struct stat status;
+	int descriptor = memfd_create("guard", MFD_CLOEXEC);
+	ok(ftruncate(descriptor, size) == 0 && pwrite(descriptor, "x", 1, 0) == 1 && pwrite(descriptor, "xx", 2, place - 1) == 2, "a file with two holes");
+	struct cairn_guard *guard = cairn_guard_map(descriptor, size);
+	is_int((long)count_marks(cairn_guard_bytes(guard)), 3, "what is in it is read");
+	ok(cairn_guard_bytes(guard).data[place] == 'x' && !cairn_guard_is_cut(guard), "where it is");
+	ok(fstat(descriptor, &status) == 0 && status.st_blocks * 512 <= size / 2, "and no page was made of the holes");
+	cairn_guard_unmap(guard);
 	close(descriptor);
 }
 
@@ -124,6 +140,7 @@ static void send_signal(void)
 int main(void)
 {
 	test_cut();
+	test_holes();
 	test_threads();
 	int status = end_of(read_unguarded);
 	ok(TAP_ADDRESS_SANITIZER ? status != 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "another mapping: SIGBUS ends the process");

@@ -56,6 +56,27 @@ static void test_file(void)
 	close(descriptor);
 }
 
+/* Zeroes take no memory, from bytes and from a file, and what lies between them is where it was. */
+static void test_zeroes(void)
+{
+	enum { size = 8 << 20, place = (5 << 20) + 100 };
+	int descriptor = memfd_create("pages", MFD_CLOEXEC);
+	ok(descriptor >= 0 && ftruncate(descriptor, size) == 0 && pwrite(descriptor, "x", 1, place) == 1, "a file that is nearly all hole");
+	struct cairn_buffer read = cairn_pages(size), copy = cairn_pages(size - 1);
+	ok(cairn_pages_read(&read, descriptor) && read.length == size && !read.failed, "is read");
+	ok(read.data[place] == 'x' && read.data[place - 1] == 0 && read.data[size - 1] == 0, "as it is");
+	long resident = resident_kib(read.data);
+	ok(resident >= 4 && resident < 1024, "and takes the memory of what is in it: %ld KiB", resident);
+	cairn_pages_append(&copy, (struct cairn_bytes){read.data + 1, size - 1});
+	ok(copy.length == size - 1 && !copy.failed && copy.data[place - 1] == 'x', "a copy of it up to the limit");
+	cairn_pages_append(&copy, (struct cairn_bytes){read.data, 1});
+	ok(copy.failed, "beyond that, it fails");
+	ok(!cairn_pages_read(&read, -1) && errno == EBADF, "what cannot be read is an error");
+	cairn_buffer_free(&read);
+	cairn_buffer_free(&copy);
+	close(descriptor);
+}
+
 static void test_sizes(void)
 {
 	static const size_t sizes[] = {1, 4096, 256 * kib - 1, 256 * kib, 256 * kib + 1, 512 * kib, 3000 * kib + 5};
@@ -77,6 +98,7 @@ static void test_sizes(void)
 int main(void)
 {
 	test_file();
+	test_zeroes();
 	test_sizes();
 	return tap_done();
 }
