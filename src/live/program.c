@@ -94,12 +94,13 @@ static struct cairn_program study_binary(const struct cairn_elf *elf, const char
 	return program;
 }
 
-struct cairn_program cairn_program_study(const char *path)
+/* Interpreters may be scripts, of which the kernel starts at most INTERPRETERS_LEFT one after the other. */
+static struct cairn_program study(const char *path, int interpreters_left)
 {
 	struct cairn_file file;
 	struct cairn_program program = {.jemalloc = CAIRN_JEMALLOC_UNKNOWN};
 	char interpreter[256] = "";
-	if (!cairn_file_read(&file, path, NULL))
+	if (!cairn_file_map(&file, path, NULL)) /* whatever a script names: a device has no end, and a pipe never begins */
 		return program;
 	if (cairn_bytes_start_with(file.bytes, "#!")) {
 		struct cairn_bytes rest = cairn_bytes_skip(file.bytes, 2), line = {"", 0};
@@ -113,11 +114,17 @@ struct cairn_program cairn_program_study(const char *path)
 		program = study_binary(elf, path);
 	cairn_elf_close(elf);
 	cairn_file_close(&file);
-	if (interpreter[0] && strcmp(interpreter, path) != 0) {
-		program = cairn_program_study(interpreter);
+	if (interpreter[0] && interpreters_left > 0) {
+		program = study(interpreter, interpreters_left - 1);
 		program.is_script = true;
 	}
 	return program;
+}
+
+struct cairn_program cairn_program_study(const char *path)
+{
+	enum { interpreters_most = 5 };
+	return study(path, interpreters_most);
 }
 
 bool cairn_program_settings_are_good(const struct cairn_program_settings *settings, struct cairn_error *error)
