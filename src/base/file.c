@@ -220,7 +220,7 @@ void cairn_file_release(struct cairn_bytes part)
 /* A file being written. */
 struct output {
 	const char *path; /* borrowed; NULL for standard output */
-	char *target;     /* owned: PATH without links, so that what it leads to is replaced; NULL when written directly */
+	char *target;     /* owned: PATH without links, so that what it leads to is replaced; NULL for a descriptor */
 	char *temporary;  /* owned; NULL when written directly */
 	int descriptor;
 };
@@ -230,47 +230,61 @@ static bool all_may_write(const struct stat *folder)
 	return (folder->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
-static bool check_way(const char *path, int links_left, struct cairn_error *error);
-
-/* One step of the way: ITEM, the path of something in FOLDER. */
-static bool check_step(const char *folder, const char *item, int links_left, struct cairn_error *error)
+/* Whether nobody but us, or the owner of FOLDER, has put ITEM into it, if it is one like /tmp: anybody could lead us from there to a file that
+ * only we may write, or have us write what only we may read. */
+static bool check_step(const char *folder, const char *item, const struct stat *status, struct cairn_error *error)
 {
-	struct stat status, around;
-	char target[PATH_MAX], *next;
-	if (lstat(item, &status) != 0 || S_ISDIR(status.st_mode))
+	struct stat around;
+	if (S_ISDIR(status->st_mode) || status->st_uid == geteuid() || stat(folder, &around) != 0 || !all_may_write(&around) ||
+	    status->st_uid == around.st_uid)
 		return true;
-	bool is_link = S_ISLNK(status.st_mode);
-	if (stat(folder, &around) == 0 && all_may_write(&around) && status.st_uid != geteuid() && status.st_uid != around.st_uid)
-		return cairn_fail(error, "%s is %s another user, in a folder where all may write", item, is_link ? "a link of" : "a file of");
-	if (!is_link)
-		return true;
-	ssize_t length = readlink(item, target, sizeof target - 1);
-	if (length < 0)
-		return cairn_fail_errno(error, "%s", item);
-	target[length] = '\0';
-	if (asprintf(&next, "%s%s%s", target[0] == '/' ? "" : folder, target[0] == '/' ? "" : "/", target) < 0)
-		cairn_out_of_memory((size_t)length);
-	bool good = links_left > 0 ? check_way(next, links_left - 1, error) : cairn_fail(error, "%s: too many links", item);
-	free(next);
-	return good;
+	return cairn_fail(error, "%s is %s another user, in a folder where all may write", item, S_ISLNK(status->st_mode) ? "a link of" : "a file of");
 }
 
-/* Whether nobody but us, or the owner of a folder, has laid the way to PATH: in a folder like /tmp, anybody could lead us from there to a
- * file that only we may write, or have us write what only we may read. */
-static bool check_way(const char *path, int links_left, struct cairn_error *error)
+/* PATH with its first link replaced by what that says. NULL with a message if there is an item on the way that is not to be used; *DONE
+ * without a link: then LAST is the status of what PATH leads to, as it was checked, with a mode of 0 if there is nothing. */
+static char *follow_link(const char *path, bool *done, struct stat *last, struct cairn_error *error)
 {
+	char target[PATH_MAX], *next = NULL;
 	bool good = true;
-	for (const char *at = path + strspn(path, "/"); good && *at; at += strspn(at, "/")) {
+	*last = (struct stat){0};
+	for (const char *at = path + strspn(path, "/"); good && !next && *at; at += strspn(at, "/")) {
 		const char *end = at + strcspn(at, "/");
-		char *item = strndup(path, (size_t)(end - path)), *folder = at == path ? strdup(".") : strndup(path, (size_t)(at - path));
+		char *item = strndup(path, (size_t)(end - path)), *folder = at == path ? strdup("./") : strndup(path, (size_t)(at - path));
 		if (!item || !folder)
 			cairn_out_of_memory(strlen(path));
-		good = check_step(folder, item, links_left, error);
+		ssize_t length = -1;
+		if (lstat(item, last) != 0) {
+			*last = (struct stat){0};
+			good = errno == ENOENT || cairn_fail_errno(error, "%s", item);
+		} else if ((good = check_step(folder, item, last, error)) && S_ISLNK(last->st_mode)) {
+			length = readlink(item, target, sizeof target);
+			good = length >= 0 || cairn_fail_errno(error, "%s", item);
+		}
+		if (length >= 0 && asprintf(&next, "%s%.*s%s", target[0] == '/' ? "" : folder, (int)length, target, end) < 0)
+			cairn_out_of_memory((size_t)length);
 		free(item);
 		free(folder);
 		at = end;
+		if (good && !next && !last->st_mode)
+			break;
 	}
-	return good;
+	*done = good && !next;
+	return good && !next ? strdup(path) : next;
+}
+
+/* Where PATH leads, and LAST as above. Nothing later follows a link again: what was checked is what is used, whatever is put there meanwhile. */
+static char *follow_way(const char *path, struct stat *last, struct cairn_error *error)
+{
+	enum { links_most = 40 }; /* as the kernel follows */
+	char *way = strdup(path);
+	bool done = false;
+	for (int links = 0; way && !done; links++) {
+		char *next = links > links_most ? cairn_fail(error, "%s: too many links", path), NULL : follow_link(way, &done, last, error);
+		free(way);
+		way = next;
+	}
+	return way;
 }
 
 /* A new file gets the mode that any program would give it; one that takes the place of OLD is as private as that, and its owner's. */
@@ -284,11 +298,9 @@ static void set_mode(int descriptor, const struct stat *old)
 				   : old->st_mode & 0707); /* another group than before gets nothing */
 }
 
+/* With OLD, what is at the target. */
 static bool open_temporary(struct output *output, const struct stat *old, struct cairn_error *error)
 {
-	output->target = old ? realpath(output->path, NULL) : strdup(output->path);
-	if (!output->target)
-		return cairn_fail_errno(error, "cannot write %s", output->path);
 	if (asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0)
 		cairn_out_of_memory(strlen(output->target));
 	output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
@@ -336,16 +348,20 @@ static bool output_open(struct output *output, const char *path, struct cairn_er
 		output->descriptor = fcntl(own, F_DUPFD_CLOEXEC, 3);
 		return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
 	}
-	enum { links_most = 40 }; /* as the kernel follows */
-	if (!check_way(path, links_most, error))
+	output->target = follow_way(path, &status, error);
+	if (!output->target)
 		return cairn_fail_within(error, "cannot write %s: ", path);
-	if (stat(path, &status) != 0) /* a link that leads nowhere is replaced itself */
-		return errno == ENOENT ? open_temporary(output, NULL, error) : cairn_fail_errno(error, "cannot write %s", path);
+	if (!status.st_mode) { /* a link that leads nowhere is replaced itself */
+		free(output->target);
+		output->target = strdup(path);
+		return open_temporary(output, NULL, error);
+	}
 	if (S_ISREG(status.st_mode))
-		return access(path, W_OK) == 0 ? open_temporary(output, &status, error) : cairn_fail_errno(error, "cannot write %s", path);
+		return access(output->target, W_OK) == 0 ? open_temporary(output, &status, error)
+							 : cairn_fail_errno(error, "cannot write %s", path);
 	if (S_ISDIR(status.st_mode))
 		return cairn_fail(error, "cannot write %s: it is a folder", path);
-	output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+	output->descriptor = open(output->target, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
 }
 

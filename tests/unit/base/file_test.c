@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 
@@ -131,6 +133,49 @@ static void test_strangers(void)
 	like_text(error.text, "Not a directory", "which is said");
 }
 
+static atomic_bool stop;
+
+/* Puts another user's link to the precious file, and takes it away again, as fast as can be. */
+static void *swap(void *context)
+{
+	char *const *paths = context; /* of the link, and where it comes and goes */
+	while (!atomic_load(&stop)) {
+		unlink(paths[1]);
+		if (link(paths[0], paths[1]) != 0 && errno != EEXIST)
+			break;
+	}
+	return NULL;
+}
+
+/* As root: a stranger puts a link where there was nothing when the way was looked at. */
+static void test_race(void)
+{
+	enum { stranger = 65534, rounds = 100, detours = 200 };
+	pthread_t thread;
+	char path[64], theirs[64], way[3000];
+	if (geteuid() != 0) {
+		tap_skip("a link that comes and goes", "only root can make it another user's");
+		return;
+	}
+	snprintf(path, sizeof path, "%s", in_folder("swapped"));
+	ok(mkdir(path, 0777) == 0 && chmod(path, 01777) == 0 && cairn_file_write(in_folder("precious"), cairn_bytes_of("precious"), NULL) &&
+		   symlink("../precious", in_folder("theirs")) == 0 && lchown(in_folder("theirs"), stranger, stranger) == 0,
+	   "a link that comes and goes");
+	snprintf(path, sizeof path, "%s", in_folder("swapped/report"));
+	snprintf(theirs, sizeof theirs, "%s", in_folder("theirs"));
+	/* A long way gives the stranger time. */
+	int length = snprintf(way, sizeof way, "%s/swapped", folder), written = 0;
+	for (int i = 0; i < detours; i++)
+		length += snprintf(way + length, sizeof way - (size_t)length, "/../swapped");
+	snprintf(way + length, sizeof way - (size_t)length, "/report");
+	pthread_create(&thread, NULL, swap, (char *[]){theirs, path});
+	for (int i = 0; i < rounds; i++)
+		written += cairn_file_write(way, cairn_bytes_of("report"), NULL);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	ok(contains(in_folder("precious"), "precious"), "of %d files, %d are written, and none where it leads", rounds, written);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -138,6 +183,7 @@ int main(void)
 	test_open();
 	test_device();
 	test_changes();
+	test_race();
 	test_strangers();
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", folder);
