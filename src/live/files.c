@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/note.h"
 #include "base/path.h"
+#include "base/strings.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/unpack.h"
@@ -224,27 +225,34 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
-/* Dumps of one service are of one program, and their files have one prefix or are named otherwise. */
-static bool same_service(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+/* The numbers of a program and of one of its prefixes, or of no file's, as a key. */
+static uint64_t key_of(uint32_t program, uint32_t prefix)
 {
-	bool same_prefix = cairn_bytes_equal(a->prefix, b->prefix) || (a->program.length && (!a->prefix.length || !b->prefix.length));
-	return same_prefix && cairn_bytes_equal(a->program, b->program);
+	return (uint64_t)program << 32 | prefix;
 }
 
-/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is shown by its program, unless that
- * is not enough: then by its prefix. */
+static bool has(const struct cairn_map *map, uint64_t key)
+{
+	return cairn_map_get(map, key) != CAIRN_NONE;
+}
+
+/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Dumps of one service are of one program,
+ * and their files have one prefix or are named otherwise. Each is shown by its program, unless that is not enough: then by its prefix. */
 static size_t list_services(const struct cairn_dump_files *list, char *out, size_t size)
 {
 	enum { most = 5 };
+	struct cairn_strings names = {0};
+	struct cairn_map seen = {0};
 	size_t count = 0, length = 0;
 	out[0] = '\0';
 	for (size_t i = 0; i < list->count; i++) {
 		const struct cairn_dump_file *file = &list->items[i];
-		bool known = file->program.length == 0 && file->prefix.length == 0, by_prefix = file->program.length == 0;
-		for (size_t j = 0; !known && j < i; j++) {
-			known = same_service(file, &list->items[j]);
-			by_prefix |= cairn_bytes_equal(file->program, list->items[j].program) && file->prefix.length > 0;
-		}
+		uint32_t program = cairn_strings_add(&names, file->program), prefix = cairn_strings_add(&names, file->prefix);
+		bool by_prefix = prefix && (!program || has(&seen, key_of(program, CAIRN_NONE)));
+		bool known = prefix ? has(&seen, key_of(program, prefix)) || (program && has(&seen, key_of(program, 0)))
+				    : !program || has(&seen, key_of(program, CAIRN_NONE));
+		*cairn_map_at(&seen, key_of(program, prefix)) = 1;
+		*cairn_map_at(&seen, key_of(program, CAIRN_NONE)) = 1;
 		struct cairn_bytes shown = by_prefix ? file->prefix : file->program;
 		if (!known && count <= most && length < size)
 			length += (size_t)snprintf(out + length, size - length, "%s%.*s", count ? ", " : "",
@@ -252,6 +260,8 @@ static size_t list_services(const struct cairn_dump_files *list, char *out, size
 						   count < most ? shown.data : "…");
 		count += !known;
 	}
+	cairn_strings_free(&names);
+	cairn_map_free(&seen);
 	return count;
 }
 

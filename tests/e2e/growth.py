@@ -3,7 +3,7 @@ command on each ({} is the input, {n} the size), and prints instructions in mill
 the second step of both is more than the first: 4 where they grow with the work, 16 where with its square. Fails where instructions are above 6, or
 memory, of which a process needs some for itself, above 10; by less than 8 MB in all it does not grow. FOLDER has growth-host.c, compiled as "host".
 
-KIND is stacks, depth, threads, modules, dumps, instances, processes (that are sampled), browsers (that follow a page), or libraries: there, the
+KIND is stacks, depth, threads, modules, dumps, services or restarts (one dump of each in a folder), instances, processes (that are sampled), browsers (that follow a page), or libraries: there, the
 command is a program that loads them. What it does itself grows with the square, so what the agent adds is compared with that."""
 import os, re, shutil, socket, subprocess, sys, tempfile, time
 
@@ -36,6 +36,11 @@ def make(n):
         os.mkdir(path)
         for i in range(n):
             dump(f"{path}/a.77.{i}.heap", 12, now=i)
+    elif kind in ("services", "restarts"):
+        os.mkdir(path)
+        for i in range(n):
+            prefix, pid = (f"s{i}", 77) if kind == "services" else ("a", 1000 + i)
+            dump(f"{path}/{prefix}.{pid}.{i}.i{i}.heap", 3, now=i, pid=pid)
     elif kind == "instances":
         store = "sqlite:" + path
         subprocess.run([cairn, "store", "init", store], check=True, stdout=subprocess.DEVNULL)

@@ -29,6 +29,9 @@ for command in top collapsed "flame -o $out.svg" "html -o $out.html"; do grows d
 for command in top tags "html -o $out.html"; do grows threads 300 $command -q {}; done
 for command in top raw; do grows modules 300 $command -q {}; done
 for command in leaks dumps top "html -o $out.html" "timeline -o $out.svg"; do grows dumps 100 $command -q {}; done
+for command in leaks top "html -o $out.html" "timeline -o $out.svg"; do grows restarts 250 $command -q {}; done
+grows services 250 top -q {}
+grows services 250 dumps {}
 grows dumps 5 gallery -q {}
 for question in services leaks 'diff --version 1..2' bill timeline top; do grows instances 10 fleet $question -q --service api --store sqlite:{} --from=-6h; done
 grows processes 5 top -q --tree {}

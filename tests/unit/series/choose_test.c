@@ -69,6 +69,17 @@ int main(void)
 	other.since_ns = 12;
 	is_int(cairn_origin_continues(first, other), 0, "but not if samples were discarded in between");
 	is_int(cairn_origin_continues(other, first), 0, "in either order");
+	/* Two containers at the same time, and a dump whose life is not known, which can be of either by its PID and time. */
+	struct cairn_candidate mixed[] = {
+		{.prefix = cairn_bytes_of("a"), .origin = {1, 5, 12, .life = {1, 0xabcd, 100}}},
+		{.prefix = cairn_bytes_of("a"), .origin = {1, 5, 11, .life = {1, 0xabcd, 200}}},
+		{.prefix = cairn_bytes_of("a"), .origin = {1, 0, 12}},
+		{.prefix = cairn_bytes_of("a"), .origin = {1, 5, 13, .life = {1, 0xabcd, 200}}},
+		{.prefix = cairn_bytes_of("a"), .origin = {2, 0, 20}},
+	};
+	choice = cairn_series_choose(mixed, 5);
+	is_int(choice.count, 4, "lives that are known, and one that is not");
+	ok(!mixed[0].chosen && mixed[1].chosen && mixed[2].chosen && mixed[3].chosen && mixed[4].chosen, "which joins one of them");
 	is_text(choose(DUMPS("- - 0 1", "- - 0 2", "- - 0 2"), &choice), "xxx", "nothing known, one service");
 	is_text(choose(DUMPS("- /bin/a 1 1", "- /bin/a 0 9", "- /bin/a 1 2"), &choice), "x.x",
 		"one that lost its end has no place among those that did not");
