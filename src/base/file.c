@@ -230,15 +230,16 @@ static bool all_may_write(const struct stat *folder)
 	return (folder->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
-/* Whether nobody but us, or the owner of FOLDER, has put ITEM into it, if it is one like /tmp: anybody could lead us from there to a file that
- * only we may write, or have us write what only we may read. */
+/* Whether nobody but us, or the owner of FOLDER, has put ITEM into it, if it is one like /tmp: anybody could lead us from there to a file
+ * that only we may write, or have us write what only we may read. */
 static bool check_step(const char *folder, const char *item, const struct stat *status, struct cairn_error *error)
 {
 	struct stat around;
 	if (S_ISDIR(status->st_mode) || status->st_uid == geteuid() || stat(folder, &around) != 0 || !all_may_write(&around) ||
 	    status->st_uid == around.st_uid)
 		return true;
-	return cairn_fail(error, "%s is %s another user, in a folder where all may write", item, S_ISLNK(status->st_mode) ? "a link of" : "a file of");
+	return cairn_fail(error, "%s is %s another user, in a folder where all may write", item,
+			  S_ISLNK(status->st_mode) ? "a link of" : "a file of");
 }
 
 /* PATH with its first link replaced by what that says. NULL with a message if there is an item on the way that is not to be used; *DONE
@@ -273,14 +274,19 @@ static char *follow_link(const char *path, bool *done, struct stat *last, struct
 	return good && !next ? strdup(path) : next;
 }
 
-/* Where PATH leads, and LAST as above. Nothing later follows a link again: what was checked is what is used, whatever is put there meanwhile. */
+/* Where PATH leads, and LAST as above. Nothing later follows a link again: what was checked is what is used, whatever is put there
+ * meanwhile. */
 static char *follow_way(const char *path, struct stat *last, struct cairn_error *error)
 {
 	enum { links_most = 40 }; /* as the kernel follows */
 	char *way = strdup(path);
 	bool done = false;
 	for (int links = 0; way && !done; links++) {
-		char *next = links > links_most ? cairn_fail(error, "%s: too many links", path), NULL : follow_link(way, &done, last, error);
+		char *next = NULL;
+		if (links > links_most)
+			cairn_fail(error, "%s: too many links", path);
+		else
+			next = follow_link(way, &done, last, error);
 		free(way);
 		way = next;
 	}

@@ -86,7 +86,8 @@ static void leave_out_holes(const struct cairn_guard *guard, int descriptor)
 	enum { least = 1 << 20, parts_most = 4096 };
 	size_t worth = guard->size / parts_most > least ? guard->size / parts_most : least;
 	off_t end = (off_t)guard->size, data;
-	for (off_t hole = lseek(descriptor, 0, SEEK_HOLE); guard->size > worth && hole >= 0 && hole < end; hole = lseek(descriptor, data, SEEK_HOLE)) {
+	off_t hole = guard->size > worth ? lseek(descriptor, 0, SEEK_HOLE) : end;
+	for (; hole >= 0 && hole < end; hole = lseek(descriptor, data, SEEK_HOLE)) {
 		data = lseek(descriptor, hole, SEEK_DATA);
 		data = data < 0 || data > end ? (off_t)guard->mapped : data;
 		uintptr_t first = ((uintptr_t)hole + page_size - 1) / page_size * page_size, last = (uintptr_t)data / page_size * page_size;

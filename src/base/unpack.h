@@ -21,8 +21,8 @@ bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *c
 /* The same with a limit of MOST bytes, beside that on the ratio. */
 bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error);
 
-/* Whether cairn_unpack_within would not refuse INPUT, or whether it is at most MOST bytes long if it is not packed. Nothing is kept: it needs the memory of one step, and stops at
- * the limit. */
+/* Whether cairn_unpack_within would not refuse INPUT, or whether it is at most MOST bytes long if it is not packed. Nothing is kept: it
+ * needs the memory of one step, and stops at the limit. */
 bool cairn_unpack_fits(struct cairn_bytes input, size_t most);
 
 /* The first bytes of INPUT unpacked, at most SIZE of them, into HEAD. Returns how many there are; 0 if none can be read. */

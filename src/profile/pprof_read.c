@@ -456,8 +456,8 @@ static void say_what_is_wrong(struct pprof *pprof)
 	warn_of(profile, pprof->inexact_values, "values are above 2^53 and lose their lowest bits");
 }
 
-/* Whether the file has room for its tables. An empty message takes two bytes and becomes a record of fifty, but one with an id and an address
- * takes ten. No process has a million mappings: Linux allows 65,530, unless it is told otherwise. */
+/* Whether the file has room for its tables. An empty message takes two bytes and becomes a record of fifty, but one with an id and an
+ * address takes ten. No process has a million mappings: Linux allows 65,530, unless it is told otherwise. */
 static bool check_tables(const struct pprof *pprof, const char *name, struct cairn_error *error)
 {
 	enum { record_most = 1 << 20, location_least = 8 };

@@ -73,7 +73,8 @@ static size_t count_same(const struct census *census, const struct cairn_candida
 	uint32_t prefix = cairn_strings_find(&census->names, dump->prefix);
 	if (dump->program.length && !prefix)
 		return count_of(&census->programs, program);
-	return count_of(&census->prefixes, both(program, prefix)) + (dump->program.length ? count_of(&census->prefixes, both(program, 0)) : 0);
+	size_t otherwise = dump->program.length ? count_of(&census->prefixes, both(program, 0)) : 0; /* named */
+	return count_of(&census->prefixes, both(program, prefix)) + otherwise;
 }
 
 /* One of the dumps of the service with the most dumps. */

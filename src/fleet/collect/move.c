@@ -18,8 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A batch is full at this many files, or this many bytes after decompression. */
-enum { batch_most = 64 };
+/* A batch is full at this many files, after this time, or at this many bytes after decompression. Then tenants take turns anew: one whose
+ * snapshots take minutes each to name delays those of another by one of them. */
+enum { batch_most = 64, batch_s = 2 };
 static const size_t batch_bytes = (size_t)64 << 20;
 
 /* One file of the spool. */
@@ -56,8 +57,9 @@ static void unload(struct loaded *loaded)
  * cannot be opened, for lack of descriptors or memory, stays for a later batch. */
 static size_t load_batch(struct cairn_collector *collector, const char *const *names, size_t count, struct loaded *loaded)
 {
+	const int64_t until_ns = cairn_clock_ns() + batch_s * CAIRN_SECOND_NS;
 	size_t bytes = 0, i;
-	for (i = 0; i < count && bytes < batch_bytes; i++) {
+	for (i = 0; i < count && bytes < batch_bytes && (i == 0 || cairn_clock_ns() < until_ns); i++) {
 		struct cairn_error bad;
 		if (load(collector, names[i], &loaded[i], &bad)) {
 			bytes += loaded[i].it.size;

@@ -223,7 +223,9 @@ static bool take(void *context, struct cairn_bytes query, struct cairn_bytes pro
 	if (format == CAIRN_FORMAT_UNKNOWN || format == CAIRN_FORMAT_EMPTY)
 		return refuse(taking, 400, "the body is no profile that cairn can read");
 	if (!cairn_unpack_fits(profile, collector->unpacked_most))
-		return refuse(taking, 413, "it decompresses to more than this collector takes (--unpacked-bytes), or to more than 40 MiB and 40 times its size");
+		return refuse(taking, 413,
+			      "it decompresses to more than this collector takes (--unpacked-bytes), or to more than 40 MiB and 40 times "
+			      "its size");
 	if (!write_profile(taking, query, profile))
 		return refuse(taking, 503, "it could not be written to disk; try again later");
 	collector->accepted++;

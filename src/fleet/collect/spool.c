@@ -319,38 +319,55 @@ bool cairn_spool_write(struct cairn_spool *spool, struct cairn_bytes query, stru
 
 struct listing {
 	struct cairn_arena *arena;
-	const char **names;
+	struct listed {
+		const char *name;
+		uint32_t turn; /* how many files of its tenant are before it */
+	} *files;
 	size_t count, capacity;
 };
 
 static void list_file(void *context, const char *name)
 {
 	struct listing *listing = context;
-	cairn_array_room(listing->names, listing->count, listing->capacity);
-	listing->names[listing->count++] = cairn_arena_text(listing->arena, cairn_bytes_of(name));
+	cairn_array_room(listing->files, listing->count, listing->capacity);
+	listing->files[listing->count++] = (struct listed){.name = cairn_arena_text(listing->arena, cairn_bytes_of(name))};
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_files(const void *a, const void *b)
 {
-	const char *const *one = a, *const *other = b;
-	return strcmp(*one, *other);
+	const struct listed *one = a, *other = b;
+	return one->turn != other->turn ? (one->turn > other->turn) - (one->turn < other->turn) : strcmp(one->name, other->name);
+}
+
+/* Sorts the files by their arrival, and so that the tenants take turns. */
+static void sort_files(struct listing *listing)
+{
+	struct cairn_map counts = {0};
+	if (listing->count > 0)
+		qsort(listing->files, listing->count, sizeof *listing->files, compare_files);
+	for (size_t i = 0; i < listing->count; i++) {
+		uint32_t *turn = cairn_map_at(&counts, tenant_of(listing->files[i].name));
+		listing->files[i].turn = ++*turn; /* from CAIRN_NONE on */
+	}
+	if (listing->count > 0)
+		qsort(listing->files, listing->count, sizeof *listing->files, compare_files);
+	cairn_map_free(&counts);
 }
 
 size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *arena, const char **names, size_t most)
 {
 	struct listing listing = {.arena = arena};
 	walk(spool, is_ours, list_file, &listing);
-	if (listing.count > 0)
-		qsort(listing.names, listing.count, sizeof *listing.names, compare_names);
+	sort_files(&listing);
 	size_t count = listing.count < most ? listing.count : most;
 	size_t taken = 0;
-	while (taken < count && (taken == 0 || !find_attempt(spool, listing.names[taken]))) {
-		names[taken] = listing.names[taken];
+	while (taken < count && (taken == 0 || !find_attempt(spool, listing.files[taken].name))) {
+		names[taken] = listing.files[taken].name;
 		taken++;
 		if (find_attempt(spool, names[taken - 1]))
 			break;
 	}
-	free(listing.names);
+	free(listing.files);
 	return taken;
 }
 

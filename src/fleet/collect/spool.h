@@ -61,8 +61,8 @@ enum cairn_spool_room cairn_spool_room(struct cairn_spool *spool, struct cairn_b
 bool cairn_spool_write(struct cairn_spool *spool, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
 		       struct cairn_error *error);
 
-/* Stores the names of up to MOST files, the oldest first, in NAMES; they live as long as ARENA. Returns their number. A file that was
- * attempted before is listed alone. */
+/* Stores the names of up to MOST files in NAMES, the oldest of each tenant first, then the second of each; they live as long as ARENA.
+ * Returns their number. A file that was attempted before is listed alone. */
 size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *arena, const char **names, size_t most);
 
 /* Notes an attempt for each of the COUNT files in NAMES on disk, before work on them begins. Does not fail if the disk is full. */

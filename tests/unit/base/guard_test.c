@@ -63,7 +63,8 @@ static void test_holes(void)
 	enum { size = 64 << 20, place = 20 << 20 };
 	struct stat status;
 	int descriptor = memfd_create("guard", MFD_CLOEXEC);
-	ok(ftruncate(descriptor, size) == 0 && pwrite(descriptor, "x", 1, 0) == 1 && pwrite(descriptor, "xx", 2, place - 1) == 2, "a file with two holes");
+	ok(ftruncate(descriptor, size) == 0 && pwrite(descriptor, "x", 1, 0) == 1 && pwrite(descriptor, "xx", 2, place - 1) == 2,
+	   "a file with two holes");
 	struct cairn_guard *guard = cairn_guard_map(descriptor, size);
 	is_int((long)count_marks(cairn_guard_bytes(guard)), 3, "what is in it is read");
 	ok(cairn_guard_bytes(guard).data[place] == 'x' && !cairn_guard_is_cut(guard), "where it is");
