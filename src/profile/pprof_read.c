@@ -457,7 +457,7 @@ static void say_what_is_wrong(struct pprof *pprof)
 }
 
 /* Whether the file has room for its tables. An empty message takes two bytes and becomes a record of fifty, but one with an id and an
- * address takes ten. No process has a million mappings: Linux allows 65,530, unless it is told otherwise. */
+ * address takes ten. No process has a million mappings: Linux allows 65,530 by default. */
 static bool check_tables(const struct pprof *pprof, const char *name, struct cairn_error *error)
 {
 	enum { record_most = 1 << 20, location_least = 8 };
