@@ -14,7 +14,8 @@
  *   CAIRN_ARCH_SIGNAL_REGISTERS where signal handlers return to a stub without rules: how far above the stack pointer the registers of the
  *                               interrupted code lie, in the order of their numbers, and then the pc; 0 where the stub has rules
  *   CAIRN_ARCH_SLOW_HALF        (NAME, FUNCTION), at top level: the code that stubs (stub.h) go on with calls FUNCTION with the description of
- *                               what was called and the six arguments, in an array
+ *                               what was called and the six arguments, in an array. It returns the first of two words that it gets, or jumps
+ *                               to the second, with the arguments as they were, if that is not 0
  *   CAIRN_ARCH_PROBE_1, CAIRN_ARCH_PROBE_3
  *                               (NOTE, NAME, VALUE...): a probe with that many values, which NOTE(NAME, PLACES) describes
  * SPDX-License-Identifier: Apache-2.0 */

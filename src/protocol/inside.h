@@ -43,7 +43,8 @@ enum cairn_inside_state {
 
 struct cairn_inside_function {
 	uint64_t function;    /* its address: the innermost frame of its samples */
-	uint64_t real;        /* what is called for it without counting again */
+	uint64_t real;        /* what is called for it without counting again, */
+	uint64_t twin;        /* and if this is not 0, only if this has returned NULL, which does the same and does not throw */
 	uint64_t usable_size; /* the allocator's malloc_usable_size; 0 for none */
 	struct cairn_signature signature;
 	uint32_t null_allocates; /* moves NULL by a jump to a function that is counted as well */
@@ -57,7 +58,7 @@ struct cairn_inside_range {
 	uint64_t start, end;
 };
 
-enum { CAIRN_INSIDE_VERSION = 1, CAIRN_INSIDE_TEXT = 200 };
+enum { CAIRN_INSIDE_VERSION = 2, CAIRN_INSIDE_TEXT = 200 };
 static const uint64_t cairn_inside_magic = 0x304e4953444e4943;
 
 struct cairn_inside_block {

@@ -348,6 +348,25 @@ const char *cairn_family_name(enum cairn_family_kind kind)
 	return names[kind];
 }
 
+static bool is_nothrow(const char *name)
+{
+	return strstr(name, "othrow");
+}
+
+/* _Znwm, tc_newarray, TCMallocInternalNew, mi_heap_alloc_new. */
+bool cairn_family_throws(const struct cairn_family_function *function)
+{
+	const char *name = function->name;
+	bool is_operator = strncmp(name, "_Zn", 3) == 0 || strstr(name, "_new") || strncmp(name, "TCMallocInternalNew", 19) == 0;
+	return is_operator && function->signature.call == CAIRN_CALL_ALLOCATES && !is_nothrow(name);
+}
+
+bool cairn_family_is_twin(const struct cairn_family_function *twin, const struct cairn_family_function *function)
+{
+	return is_nothrow(twin->name) && memcmp(&twin->signature, &function->signature, sizeof twin->signature) == 0 &&
+	       !strstr(twin->name, "lign") == !strstr(function->name, "lign");
+}
+
 bool cairn_family_has_name(enum cairn_family_kind kind, const char *prefix, const char *name)
 {
 	size_t length = strlen(prefix);

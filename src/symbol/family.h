@@ -53,6 +53,12 @@ struct cairn_families cairn_families_find(struct cairn_arena *arena, const struc
 /* "jemalloc", "malloc", "operator new". */
 const char *cairn_family_name(enum cairn_family_kind kind);
 
+/* Whether FUNCTION, an operator new by any of its names, throws where there is no memory. */
+bool cairn_family_throws(const struct cairn_family_function *function);
+
+/* Whether TWIN takes the same arguments and returns NULL then. */
+bool cairn_family_is_twin(const struct cairn_family_function *twin, const struct cairn_family_function *function);
+
 /* Whether NAME, a function's, is of the allocator KIND with PREFIX, one of its own or one that others call: mi_heap_area, _mi_page_free. */
 bool cairn_family_has_name(enum cairn_family_kind kind, const char *prefix, const char *name);
 

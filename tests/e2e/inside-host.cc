@@ -31,6 +31,7 @@ SITE(hold_small) { *to = memset(OWN(malloc)(size), 1, size); }
 SITE(hold_zeroed) { *to = OWN(calloc)(size / 8, 8); }
 SITE(hold_aligned) { if (OWN(posix_memalign)(to, 4096, size)) abort(); }
 SITE(hold_new) { *to = operator new(size); }
+SITE(hold_nothrow) { *to = operator new(size, std::nothrow); }
 SITE(hold_grown)
 {
 	*to = OWN(malloc)(16);
@@ -59,7 +60,7 @@ static void answer(const char *word)
 int main()
 {
 	static const struct { void (*hold)(void **, size_t); size_t size; } sites[] = {
-		{hold_small, 1024}, {hold_zeroed, 8192}, {hold_aligned, 8192}, {hold_new, 8192}, {hold_grown, 65536}};
+		{hold_small, 1024}, {hold_zeroed, 8192}, {hold_aligned, 8192}, {hold_new, 8192}, {hold_nothrow, 8192}, {hold_grown, 65536}};
 	std::thread(churn).detach();
 	std::thread(churn).detach();
 	OWN(free)(OWN(malloc)(1)); // initialized before anybody looks
@@ -73,10 +74,18 @@ int main()
 	for (size_t i = 0; i < each / 1024; i += 2)
 		OWN(free)(kept[i]);
 	answer("freed");
-	try { // a function that throws does so through what counts it
-		operator delete(operator new(static_cast<size_t>(1) << 62));
-	} catch (const std::bad_alloc &) {
-		answer("caught");
+	static volatile size_t too_much = static_cast<size_t>(1) << 62;
+	int caught = 0;
+	for (int i = 0; i < 1000; i++)
+		try { // a sample is due each time
+			operator delete(operator new(too_much));
+		} catch (const std::bad_alloc &) {
+			caught++;
+		}
+	for (size_t i = 0; i < each / 8192; i++) {
+		static void *object;
+		hold_new(&object, 8192);
 	}
+	answer(caught == 1000 ? "caught" : "not caught");
 	_Exit(0);
 }

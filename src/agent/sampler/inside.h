@@ -13,7 +13,12 @@
 /* Where stubs go on, with the description in a register (arch/stub.h). */
 void cairn_inside_slow(void);
 
+struct cairn_inside_answer {
+	uintptr_t result;
+	uintptr_t onward; /* not 0: what is to be jumped to with the same arguments instead, without a frame of ours */
+};
+
 /* Calls the function that DESCRIPTION, which may have CAIRN_STUB_DUE, describes with ARGUMENTS, and counts that. */
-uintptr_t cairn_inside_call(uintptr_t description, const uintptr_t arguments[CAIRN_ARGUMENTS]);
+struct cairn_inside_answer cairn_inside_call(uintptr_t description, const uintptr_t arguments[CAIRN_ARGUMENTS]);
 
 #endif

@@ -16,8 +16,10 @@ enum { CAIRN_ARCH_SIGNAL_REGISTERS = sizeof(siginfo_t) + offsetof(ucontext_t, uc
 		".balign 16\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"                       \
 		".cfi_startproc\nhint #34\nstp x29, x30, [sp, #-64]!\n.cfi_def_cfa_offset 64\n.cfi_offset 29, -64\n"              \
 		".cfi_offset 30, -56\nmov x29, sp\nstp x0, x1, [sp, #16]\nstp x2, x3, [sp, #32]\nstp x4, x5, [sp, #48]\n"        \
-		"mov x0, x16\nadd x1, sp, #16\nbl " #function "\nldp x29, x30, [sp], #64\n.cfi_restore 30\n.cfi_restore 29\n"    \
-		".cfi_def_cfa_offset 0\nret\n.cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n")
+		"mov x0, x16\nadd x1, sp, #16\nbl " #function "\ncbnz x1, 1f\nldp x29, x30, [sp], #64\n.cfi_remember_state\n"    \
+		".cfi_restore 30\n.cfi_restore 29\n.cfi_def_cfa_offset 0\nret\n.cfi_restore_state\n"                          \
+		"1: mov x16, x1\nldp x0, x1, [sp, #16]\nldp x2, x3, [sp, #32]\nldp x4, x5, [sp, #48]\nldp x29, x30, [sp], #64\n" \
+		".cfi_restore 30\n.cfi_restore 29\n.cfi_def_cfa_offset 0\nbr x16\n.cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n")
 #define CAIRN_ARCH_PROBE_1(note, name, first)                                                                                  \
 	do {                                                                                                                   \
 		register uint64_t x0 __asm__("x0") = first;                                                                    \

@@ -16,7 +16,9 @@ enum { CAIRN_ARCH_SIGNAL_REGISTERS = 0 }; /* libc's stub has rules */
 		".cfi_startproc\nendbr64\nsubq $56, %rsp\n.cfi_adjust_cfa_offset 56\n"                                          \
 		"movq %rdi, (%rsp)\nmovq %rsi, 8(%rsp)\nmovq %rdx, 16(%rsp)\nmovq %rcx, 24(%rsp)\nmovq %r8, 32(%rsp)\n"           \
 		"movq %r9, 40(%rsp)\nmovq %r11, %rdi\nmovq %rsp, %rsi\ncall " #function "\n"                                     \
-		"addq $56, %rsp\n.cfi_adjust_cfa_offset -56\nret\n.cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n")
+		"testq %rdx, %rdx\njnz 1f\naddq $56, %rsp\n.cfi_remember_state\n.cfi_adjust_cfa_offset -56\nret\n.cfi_restore_state\n" \
+		"1: movq %rdx, %r11\nmovq (%rsp), %rdi\nmovq 8(%rsp), %rsi\nmovq 16(%rsp), %rdx\nmovq 24(%rsp), %rcx\n"         \
+		"movq 32(%rsp), %r8\nmovq 40(%rsp), %r9\naddq $56, %rsp\n.cfi_adjust_cfa_offset -56\njmp *%r11\n.cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n")
 #define CAIRN_ARCH_PROBE_1(note, name, first) __asm__ volatile(note(name, "8@%%rdi") : : "D"(first))
 #define CAIRN_ARCH_PROBE_3(note, name, first, second, third)                                                                   \
 	__asm__ volatile(note(name, "8@%%rdi 8@%%rsi 8@%%rdx") : : "D"(first), "S"(second), "d"(third))

@@ -108,6 +108,15 @@ static int order_of(const struct cairn_plan_function *function)
 	}
 }
 
+/* What is called of FUNCTION without counting it. */
+static uint64_t real_of(const struct maker *maker, const struct cairn_plan_function *function)
+{
+	for (size_t i = 0; i < maker->function_count; i++)
+		if (maker->functions[i].function == function->address)
+			return maker->functions[i].real;
+	return function->address;
+}
+
 static bool add_functions(struct maker *maker, struct cairn_error *error)
 {
 	const struct cairn_plan_allocator *allocator = maker->allocator;
@@ -116,6 +125,10 @@ static bool add_functions(struct maker *maker, struct cairn_error *error)
 			if (is_counted(&allocator->functions[i]) && order_of(&allocator->functions[i]) == order &&
 			    !add_function(maker, &allocator->functions[i], error))
 				return false;
+	for (size_t i = 0; i < allocator->count; i++)
+		for (size_t k = 0; k < maker->function_count && allocator->functions[i].twin; k++)
+			if (maker->functions[k].function == allocator->functions[i].address)
+				maker->functions[k].twin = real_of(maker, allocator->functions[i].twin);
 	return true;
 }
 

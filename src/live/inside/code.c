@@ -2,13 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "live/inside/code.h"
 
-#include "arch/move.h"
 #include "base/array.h"
 
 #include <elf.h>
 #include <stdlib.h>
 
-enum { function_most = 1 << 20, jumps_most = 1000, padding = 64 };
+enum { function_most = 1 << 20, jumps_most = 1000, padding = 64, steps_most = 256, functions_deep = 4 };
 
 static void add_table(struct cairn_file_code *code, const struct cairn_elf *elf, const char *table)
 {
@@ -151,6 +150,87 @@ struct cairn_inside_range *cairn_file_code_ranges(const struct cairn_file_code *
 			add_range(&closure, code->functions[i].address, code->functions[i].size);
 	*count = join(closure.ranges, closure.count);
 	return closure.ranges;
+}
+
+/* The branches of one function, in the order of its code. */
+struct steps {
+	const struct cairn_file_code *code;
+	cairn_file_code_wanted *is_wanted;
+	void *context;
+	struct cairn_code_function function;
+	struct step {
+		uint64_t from, target;
+		enum cairn_branch branch;
+		bool seen;
+	} items[steps_most];
+	size_t count;
+	unsigned depth; /* of functions that jump to each other */
+};
+
+static void add_step(void *context, uint64_t from, uint64_t target, enum cairn_branch branch)
+{
+	struct steps *steps = context;
+	if (steps->count < steps_most)
+		steps->items[steps->count++] = (struct step){.from = from, .target = target, .branch = branch};
+}
+
+static bool always(const struct cairn_file_code *code, struct cairn_code_function function, cairn_file_code_wanted *is_wanted, void *context,
+		   unsigned depth);
+
+/* A jump is followed and not followed, since it may depend on something. */
+static bool walk(struct steps *steps, uint64_t address)
+{
+	size_t i = 0;
+	while (i < steps->count && steps->items[i].from < address)
+		i++;
+	for (; i < steps->count && !steps->items[i].seen; i++) {
+		struct step *step = &steps->items[i];
+		struct cairn_code_function other;
+		step->seen = true;
+		bool wanted = step->branch != CAIRN_BRANCH_RETURN && steps->is_wanted(steps->context, step->target, step->branch);
+		bool within = step->target - steps->function.address < steps->function.size;
+		if (wanted && (step->branch == CAIRN_BRANCH_CALL || step->branch == CAIRN_BRANCH_CALL_SLOT))
+			return true;
+		if (step->branch == CAIRN_BRANCH_RETURN || (step->branch == CAIRN_BRANCH_JUMP_SLOT && !wanted))
+			return false;
+		if (step->branch == CAIRN_BRANCH_JUMP && !wanted &&
+		    !(within ? walk(steps, step->target)
+			     : cairn_file_code_at(steps->code, step->target, &other) &&
+				       always(steps->code, other, steps->is_wanted, steps->context, steps->depth + 1)))
+			return false;
+	}
+	return true;
+}
+
+static bool always(const struct cairn_file_code *code, struct cairn_code_function function, cairn_file_code_wanted *is_wanted, void *context,
+		   unsigned depth)
+{
+	struct steps steps = {.code = code, .is_wanted = is_wanted, .context = context, .function = function, .depth = depth};
+	struct cairn_bytes bytes = cairn_file_code_bytes(code, function.address, function.size);
+	return depth < functions_deep && bytes.length && cairn_move_branches(function.address, bytes, add_step, &steps) &&
+	       steps.count < steps_most && walk(&steps, function.address);
+}
+
+bool cairn_file_code_always(const struct cairn_file_code *code, uint64_t address, uint64_t size, cairn_file_code_wanted *is_wanted, void *context)
+{
+	return always(code, (struct cairn_code_function){address, size, NULL}, is_wanted, context, 0);
+}
+
+void cairn_ranges_cut(struct cairn_inside_range **ranges, size_t *count, uint64_t start, uint64_t end)
+{
+	struct cairn_inside_range *kept = cairn_array_new(*count * 2 + 1, sizeof *kept);
+	size_t kept_count = 0;
+	for (size_t i = 0; i < *count; i++) {
+		struct cairn_inside_range range = (*ranges)[i];
+		uint64_t before = range.end < start ? range.end : start, after = range.start > end ? range.start : end;
+		if (range.start < before)
+			kept[kept_count++] = (struct cairn_inside_range){range.start, before};
+		if (after < range.end)
+			kept[kept_count++] = (struct cairn_inside_range){after, range.end};
+	}
+	free(*ranges);
+	*ranges = kept;
+	*count = kept_count;
 }
 
 bool cairn_ranges_have(const struct cairn_inside_range *ranges, size_t count, uint64_t address)

@@ -6,6 +6,7 @@
 #ifndef CAIRN_LIVE_INSIDE_CODE_H
 #define CAIRN_LIVE_INSIDE_CODE_H
 
+#include "arch/move.h"
 #include "live/inside/allocators.h"
 #include "protocol/inside.h"
 
@@ -33,6 +34,16 @@ struct cairn_bytes cairn_file_code_bytes(const struct cairn_file_code *code, uin
 /* The code of an allocator: all functions that have its names, those of FAMILY, and what these go on to by jumps, which leave no frame. Sorted
  * and without gaps that hold nothing; free() it. */
 struct cairn_inside_range *cairn_file_code_ranges(const struct cairn_file_code *code, const struct cairn_family *family, size_t *count);
+
+/* Whether a branch to TARGET, the function or, for a branch through a slot, the slot, is what is looked for. */
+typedef bool cairn_file_code_wanted(void *context, uint64_t target, enum cairn_branch branch);
+
+/* Whether each way through the function of SIZE bytes at ADDRESS takes a branch that IS_WANTED before it returns. Ways that throw do not return.
+ * False where that is not certain. */
+bool cairn_file_code_always(const struct cairn_file_code *code, uint64_t address, uint64_t size, cairn_file_code_wanted *is_wanted, void *context);
+
+/* Takes the code from START to END out of COUNT ranges, which may be moved. */
+void cairn_ranges_cut(struct cairn_inside_range **ranges, size_t *count, uint64_t start, uint64_t end);
 
 /* Whether ADDRESS is in one of COUNT ranges. */
 bool cairn_ranges_have(const struct cairn_inside_range *ranges, size_t count, uint64_t address);

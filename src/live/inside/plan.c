@@ -140,6 +140,27 @@ static bool allocates(const struct cairn_plan_function *function)
 	return function->function->signature.call == CAIRN_CALL_ALLOCATES || function->function->signature.call == CAIRN_CALL_PLACES;
 }
 
+/* The one function of the allocator that another one calls to allocate. */
+struct callee {
+	const struct look *look;
+	const struct cairn_plan_function *from;
+	struct cairn_plan_function *to;
+};
+
+static bool is_callee(void *context, uint64_t target, enum cairn_branch branch)
+{
+	struct callee *callee = context;
+	uint64_t value;
+	bool by_slot = branch == CAIRN_BRANCH_CALL_SLOT || branch == CAIRN_BRANCH_JUMP_SLOT;
+	if (by_slot && cairn_plan_read(callee->look->plan, target, &value, sizeof value) != sizeof value)
+		return false;
+	struct cairn_plan_function *to = function_behind(callee->look, by_slot ? value : target);
+	if (!to || to == callee->from || to->function->signature.call != CAIRN_CALL_ALLOCATES || (callee->to && callee->to != to))
+		return false;
+	callee->to = to;
+	return true;
+}
+
 static void find_onward(struct look *look, struct cairn_plan_function *function)
 {
 	struct ways_on ways = {.look = look, .from = function};
@@ -150,6 +171,13 @@ static void find_onward(struct look *look, struct cairn_plan_function *function)
 		function->onward = ways.to;
 	else if (ways.to && signature.call == CAIRN_CALL_MOVES && allocates(ways.to))
 		function->null_to = ways.to;
+	else if (signature.call == CAIRN_CALL_ALLOCATES) {
+		struct callee callee = {.look = look, .from = function};
+		if (cairn_file_code_always(look->code, function->address, function->size, is_callee, &callee)) {
+			function->onward = callee.to;
+			function->calls_onward = callee.to != NULL;
+		}
+	}
 }
 
 /* What the file has there, the process must have, too: otherwise somebody else has changed it. */
@@ -175,22 +203,78 @@ static bool study(struct look *look, struct cairn_plan_function *function)
 	return false;
 }
 
+static bool is_by_name(const struct cairn_plan_function *function)
+{
+	return function->direct || function->pointers || function->function->exported;
+}
+
 /* What would be done with it if there were no others. */
 static enum cairn_plan_way way_alone(const struct cairn_plan_function *function)
 {
-	bool by_name = function->direct || function->pointers || function->function->exported;
-	if (!by_name)
+	if (!is_by_name(function))
 		return function->slots ? CAIRN_PLAN_SLOTS : CAIRN_PLAN_UNUSED;
 	return function->can_move ? CAIRN_PLAN_ENTRY : CAIRN_PLAN_REFUSED;
 }
 
-static void choose_way(struct cairn_plan_function *function)
+/* Where FUNCTION goes on to at last, itself where it allocates itself. */
+static struct cairn_plan_function *follow(struct cairn_plan_function *function, bool *by_call)
 {
 	enum { steps_most = 8 };
-	const struct cairn_plan_function *last = function;
-	for (int i = 0; i < steps_most && last->onward; i++)
-		last = last->onward;
+	for (int i = 0; i < steps_most && function->onward; i++) {
+		*by_call |= function->calls_onward;
+		function = function->onward;
+	}
+	return function;
+}
+
+/* Those who call a function that calls another call that, too. */
+static void pass_on_calls(struct cairn_plan_function *function)
+{
+	bool by_call = false;
+	struct cairn_plan_function *last = follow(function, &by_call);
+	last->direct += by_call && (is_by_name(function) || function->slots);
+}
+
+static void choose_way(struct cairn_plan_function *function)
+{
+	bool by_call = false;
+	const struct cairn_plan_function *last = follow(function, &by_call);
 	function->way = last != function && way_alone(last) == CAIRN_PLAN_ENTRY ? CAIRN_PLAN_ELSEWHERE : way_alone(function);
+}
+
+static bool is_counted_itself(const struct cairn_plan_function *function)
+{
+	return function->way == CAIRN_PLAN_ENTRY || function->way == CAIRN_PLAN_SLOTS;
+}
+
+/* No exception may go through a frame of the core, which has no unwind table that the program knows. */
+static void find_twin(struct look *look, struct cairn_plan_function *function)
+{
+	const struct cairn_plan_allocator *allocator = look->allocator;
+	enum cairn_family_kind kind = allocator->found->family->kind;
+	if (!is_counted_itself(function) || !cairn_family_throws(function->function))
+		return;
+	for (size_t i = 0; i < allocator->count && !function->twin; i++) {
+		const struct cairn_plan_function *other = &allocator->functions[i];
+		bool counts_once = is_counted_itself(other) || (other->way == CAIRN_PLAN_UNUSED && !other->onward);
+		if (counts_once && cairn_family_is_twin(other->function, function->function))
+			function->twin = other;
+	}
+	/* mimalloc ends the program instead of throwing. */
+	if (function->twin || !look->plan->subject->nameless || kind == CAIRN_FAMILY_MIMALLOC)
+		return;
+	function->way = CAIRN_PLAN_REFUSED;
+	function->reason = "it throws exceptions";
+}
+
+/* Its calls of what it goes on to are then calls of the program. */
+static void leave_to_others(struct cairn_plan_allocator *allocator)
+{
+	for (size_t i = 0; i < allocator->count; i++) {
+		const struct cairn_plan_function *function = &allocator->functions[i];
+		if (function->way == CAIRN_PLAN_ELSEWHERE && function->calls_onward)
+			cairn_ranges_cut(&allocator->ranges, &allocator->range_count, function->address, function->address + function->size);
+	}
 }
 
 /* Sets `usable_size`, and leaves only functions that count. */
@@ -298,7 +382,7 @@ static void decide(struct look *look)
 	size_t used = 0;
 	for (size_t i = 0; i < allocator->count; i++) {
 		const struct cairn_plan_function *function = &allocator->functions[i];
-		used += function->way == CAIRN_PLAN_SLOTS || function->way == CAIRN_PLAN_ENTRY;
+		used += is_counted_itself(function);
 		if (function->way == CAIRN_PLAN_REFUSED)
 			allocator->reason = cairn_arena_format(&look->plan->arena, "its function %s cannot be counted: %s",
 							       function->function->name, function->reason);
@@ -330,7 +414,12 @@ static void plan_one(struct look *look)
 	for (size_t i = 0; i < allocator->count; i++)
 		find_onward(look, &allocator->functions[i]);
 	for (size_t i = 0; i < allocator->count; i++)
+		pass_on_calls(&allocator->functions[i]);
+	for (size_t i = 0; i < allocator->count; i++)
 		choose_way(&allocator->functions[i]);
+	for (size_t i = 0; i < allocator->count; i++)
+		find_twin(look, &allocator->functions[i]);
+	leave_to_others(allocator);
 	decide(look);
 }
 

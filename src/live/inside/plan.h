@@ -2,7 +2,7 @@
  *
  * A function that is called through slots of the GOT alone, as Rust calls those of C, is counted there: no code changes. One that is called
  * directly, or could be by somebody who looks up its name, is counted at its *entry*, that is, its first instructions. One that does nothing
- * but go on to another one is counted there.
+ * but go on to another one, or that always calls another one to allocate, as operator new calls malloc, is counted there.
  *
  * An allocator is counted whole or not at all: what is not seen to be freed would be shown as live for ever.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -27,7 +27,9 @@ struct cairn_plan_function {
 	const char *reason; /* why it is refused; follows "because" */
 	struct cairn_move move;
 	bool can_move;
-	const struct cairn_plan_function *onward;  /* it does nothing but go on to this one; NULL for none */
+	struct cairn_plan_function *onward; /* it does nothing but go on to this one, */
+	bool calls_onward;                  /* by a call and not by a jump; NULL for none */
+	const struct cairn_plan_function *twin; /* does the same where it has memory, and otherwise returns NULL instead of throwing; NULL for none */
 	const struct cairn_plan_function *null_to; /* it goes on to this one with an object that is NULL */
 	size_t direct;       /* calls from outside of the allocator */
 	size_t pointers;     /* in data other than a GOT */
