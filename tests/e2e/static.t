@@ -181,6 +181,7 @@ refuses() {
 }
 strip -o "$scratch/stripped" "$scratch/static"
 start stripped 1
+like "$("$cairn" doctor "$pid" 2>&1 | tr -s ' ')" "!(*cairn attach*)wrong inside *no allocator is known by its functions' names*" "a stripped program: doctor says why it cannot be attached to"
 said=$("$cairn" attach "$pid" 2>&1)
 like "$? $said" "1 *no allocator is known by its functions' names*strip --strip-debug*" "a stripped program is refused, with what is missing"
 is "$(text_changed)$(companion)" 0 "  and its code is as it was"

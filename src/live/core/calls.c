@@ -75,6 +75,8 @@ static void describe(struct cairn_calls *calls, struct cairn_plan *plan)
 	cairn_buffer_byte(&calls->unseen, 0);
 }
 
+const char cairn_calls_unknown[] = "no allocator is known by its functions' names: keep the symbol table (strip --strip-debug instead of strip)";
+
 bool cairn_calls_begin(struct cairn_calls *calls, struct cairn_placed *placed, struct cairn_error *error)
 {
 	enum { text_most = 4096 };
@@ -86,9 +88,7 @@ bool cairn_calls_begin(struct cairn_calls *calls, struct cairn_placed *placed, s
 	describe(calls, &plan);
 	cairn_plan_free(&plan);
 	if (done && !calls->counted.data[0])
-		done = cairn_fail(error, "%s", calls->unseen.data[0] ? calls->unseen.data
-								     : "no allocator is known by its functions' names: keep the symbol "
-								       "table (strip --strip-debug instead of strip)");
+		done = cairn_fail(error, "%s", calls->unseen.data[0] ? calls->unseen.data : cairn_calls_unknown);
 	return done;
 }
 
@@ -96,6 +96,18 @@ void cairn_calls_free(struct cairn_calls *calls)
 {
 	cairn_buffer_free(&calls->counted);
 	cairn_buffer_free(&calls->unseen);
+}
+
+void cairn_calls_look(struct cairn_plan *plan, const struct cairn_subject *subject)
+{
+	struct cairn_placed placed;
+	if (cairn_placed_open(&placed, subject, NULL) && placed.base) {
+		struct cairn_count count = count_of(&placed);
+		cairn_count_look(&count, plan);
+	} else {
+		cairn_plan_make(plan, subject, NULL, 0);
+	}
+	cairn_placed_close(&placed);
 }
 
 bool cairn_calls_are_on(struct cairn_placed *placed)

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "live/core/placed.h"
+#include "live/inside/plan.h"
 
 struct cairn_calls {
 	struct cairn_buffer counted; /* the allocators that are: a terminated text for messages */
@@ -16,6 +17,12 @@ struct cairn_calls {
  * stopped or changed: then it is as it was. Free CALLS in either case. */
 bool cairn_calls_begin(struct cairn_calls *calls, struct cairn_placed *placed, struct cairn_error *error);
 void cairn_calls_free(struct cairn_calls *calls);
+
+/* Plans what that would count, and changes nothing. Free PLAN. */
+void cairn_calls_look(struct cairn_plan *plan, const struct cairn_subject *subject);
+
+/* Why nothing can be counted where not even one allocator is found. */
+extern const char cairn_calls_unknown[];
 
 /* Ends that, and makes sure that all is as it was. Does nothing where nothing is counted. */
 bool cairn_calls_end(struct cairn_placed *placed, struct cairn_error *error);

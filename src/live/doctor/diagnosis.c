@@ -391,6 +391,9 @@ static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *e
 	choose_allocator(diagnosis);
 	read_conf(diagnosis);
 	diagnosis->can_attach = cairn_attach_is_possible(diagnosis->pid, false, &diagnosis->attach_problem);
+	diagnosis->counts_nothing = diagnosis->can_attach && cairn_diagnosis_counts_nothing(diagnosis);
+	if (diagnosis->counts_nothing)
+		diagnosis->can_attach = cairn_fail(&diagnosis->attach_problem, "its allocator cannot be counted");
 	return true;
 }
 

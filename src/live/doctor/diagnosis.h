@@ -58,6 +58,7 @@ struct cairn_diagnosis {
 	struct cairn_error agent_problem; /* why no agent answers */
 	struct cairn_buffer agent;        /* its status as JSON */
 	bool can_attach;                  /* `cairn attach` would work, though there is no need where an agent answers */
+	bool counts_nothing;              /* it would refuse for want of an allocator that it can count */
 	struct cairn_error attach_problem; /* why it would not */
 
 	/* A dump. */
@@ -102,5 +103,8 @@ bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *n
 
 /* Whether the root of the process differs from ours. */
 bool cairn_diagnosis_has_own_root(struct cairn_diagnosis *diagnosis);
+
+/* Whether `cairn attach` would find no allocator that it can count in a program that has to be counted from outside: then it refuses. */
+bool cairn_diagnosis_counts_nothing(const struct cairn_diagnosis *diagnosis);
 
 #endif
