@@ -54,7 +54,8 @@ struct cairn_beside {
 	void (*ready)(void *context, const char *problem);
 };
 
-/* Exported by libcairn as `cairn_beside_run`. Returns once the program has ended or nobody is to stand beside it any more. */
+/* Exported by libcairn as `cairn_beside_run`. Returns once the program has ended or executes another one, or nobody is to stand
+ * beside it any more. */
 typedef void cairn_beside_function(const struct cairn_beside *beside);
 
 #endif

@@ -169,6 +169,39 @@ for kind in "${kinds[@]}"; do
 	end
 done
 
+# It executes another program, or itself again: that one has no agent until it is given one.
+$cc -O1 -w -x c -static -o "$scratch/again" - <<'P'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void again(int number) { execl("/proc/self/exe", "again", "again", NULL); }
+int main(int count, char **arguments)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	signal(SIGUSR1, again);
+	puts(count > 1 ? "again" : "ready");
+	fflush(stdout);
+	for (;; usleep(100))
+		free(malloc(100));
+}
+P
+"$scratch/again" >"$scratch/out" &
+pid=$!
+children+=("$pid")
+wait_for 1 grep -q ready "$scratch/out"
+"$cairn" attach -q "$pid"
+kill -USR1 "$pid"
+wait_for 1 grep -q again "$scratch/out"
+has_no_companion() { [ -z "$(companion)" ]; }
+wait_for 5 has_no_companion
+ok $? "executing another program, it is left by its companion"
+"$cairn" attach -q "$pid"
+like "$? $("$cairn" status "$pid" 2>&1)" "0 *state: active*" "  and can be attached to again"
+end
+
 # What is refused, with nothing touched.
 code_mapped() { grep -E ' r.x|cairn' "/proc/$pid/maps"; }
 refuses() {

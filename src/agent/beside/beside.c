@@ -64,7 +64,7 @@ __attribute__((visibility("default"))) cairn_beside_function cairn_beside_run;
 void cairn_beside_run(const struct cairn_beside *beside)
 {
 	struct cairn_error error = {{0}};
-	enum { answer_ms = 50 };
+	enum { answer_ms = 50, look_ms = 1000 };
 	if (beside->version != CAIRN_BESIDE_VERSION)
 		cairn_fail(&error, "libcairn is of another version than the command");
 	else if (start(beside, &error))
@@ -73,7 +73,7 @@ void cairn_beside_run(const struct cairn_beside *beside)
 	if (error.text[0])
 		return;
 	struct pollfd events[] = {{.fd = beside->end, .events = POLLIN}, {.fd = ending, .events = POLLIN}};
-	while (poll(events, 2, -1) <= 0)
+	while (poll(events, 2, look_ms) <= 0 && cairn_beside_is_there())
 		;
 	if (!events[0].revents)
 		poll(NULL, 0, answer_ms); /* the answer is on its way */

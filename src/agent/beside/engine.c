@@ -117,6 +117,13 @@ bool cairn_beside_open(const struct cairn_beside *given, const struct cairn_conf
 	return true;
 }
 
+/* What was opened as its memory is nobody's then. */
+bool cairn_beside_is_there(void)
+{
+	bool open;
+	return peek(AT(open), &open, sizeof open);
+}
+
 static bool count_calls(bool on, struct cairn_error *error)
 {
 	struct cairn_ledger_header *header = beside.record.header;

@@ -17,6 +17,9 @@ extern const struct cairn_engine cairn_engine_beside;
  * sampling is switched on. */
 bool cairn_beside_open(const struct cairn_beside *beside, const struct cairn_config *config, struct cairn_error *error);
 
+/* Whether the program is still the one that has the core: not if it has ended, or executes another one. */
+bool cairn_beside_is_there(void);
+
 /* Ends sampling: the program's calls lead past the core. */
 bool cairn_beside_close(struct cairn_error *error);
 
