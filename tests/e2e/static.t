@@ -151,6 +151,12 @@ for kind in "${kinds[@]}"; do
 	kill_companion
 	"$cairn" detach "$pid" >"$scratch/log" 2>&1
 	is "$? $(text_changed)" "0 0" "  or detached"
+	# There is one at a time.
+	"$cairn" attach -q --period 4K "$pid"
+	first=$(companion)
+	said=$(printf 'engine:cairn,enable_heap_profiling:true' | timeout 60 "$cairn" beside "$pid")
+	is "$? $said $(companion)" "1 process $pid already has an agent beside it $first" "a second companion is refused"
+	"$cairn" detach "$pid" >"$scratch/log" 2>&1
 	# A child that stays is a process like any other.
 	"$cairn" attach -q --period 4K "$pid"
 	forget() { dd if=/dev/zero of="$scratch/f" bs=1 seek=24 count=8 conv=notrunc status=none; }

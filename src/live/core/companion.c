@@ -20,9 +20,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -138,6 +140,21 @@ static void list(void *context, cairn_beside_see *see, void *to)
 	cairn_view_list(&stay->placed, see, to);
 }
 
+/* A process has one companion, which holds a lock until it ends: nobody else's while it begins, and then one that others can share. The lock is on
+ * the process's memory, which only those can open who can trace it. */
+static bool be_the_only_one(const struct cairn_subject *subject, struct cairn_error *error)
+{
+	enum { tries = 6000, try_ms = 10 }; /* longer than another one takes to begin */
+	for (int i = 0; i < tries; i++) {
+		if (flock(subject->memory, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			return true;
+		if (flock(subject->memory, LOCK_SH | LOCK_NB) == 0)
+			return cairn_fail(error, "process %d already has an agent beside it", subject->pid);
+		nanosleep(&(struct timespec){0, try_ms * 1000000L}, NULL);
+	}
+	return cairn_fail(error, "another agent is being put beside process %d", subject->pid);
+}
+
 /* Nobody waits for what comes now. */
 static void let_go(void)
 {
@@ -157,6 +174,7 @@ static void ready(void *context, const char *problem)
 	if (cairn_placed_read(&stay->placed, &core) && core.hold) /* it has waited for this since it began (run/begin.h) */
 		cairn_placed_release(&stay->placed, NULL);
 	stay->answers = !problem[0];
+	flock(stay->subject.memory, LOCK_SH);
 	if (problem[0]) {
 		cairn_fail(&stay->error, "%s", problem);
 		return;
@@ -210,7 +228,7 @@ static bool have_core(struct stay *stay, bool filtered, struct cairn_core *core,
 static bool stay_beside(struct stay *stay, bool filtered, struct cairn_error *error)
 {
 	struct cairn_core core;
-	if (!cairn_subject_open(&stay->subject, stay->pid, error) || !have_core(stay, filtered, &core, error))
+	if (!cairn_subject_open(&stay->subject, stay->pid, error) || !be_the_only_one(&stay->subject, error) || !have_core(stay, filtered, &core, error))
 		return false;
 	struct cairn_beside beside = {
 		.version = CAIRN_BESIDE_VERSION,
