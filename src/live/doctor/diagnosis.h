@@ -58,7 +58,7 @@ struct cairn_diagnosis {
 	struct cairn_error agent_problem; /* why no agent answers */
 	struct cairn_buffer agent;        /* its status as JSON */
 	bool can_attach;                  /* `cairn attach` would work, though there is no need where an agent answers */
-	bool counts_nothing;              /* it would refuse for want of an allocator that it can count */
+	bool counts_nothing;              /* it would refuse, since it finds no allocator that it can count */
 	struct cairn_error attach_problem; /* why it would not */
 
 	/* A dump. */
