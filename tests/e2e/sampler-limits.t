@@ -131,6 +131,35 @@ stop
 LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K timeout 600 "$scratch/host" limited >"$scratch/out" 2>&1
 is "$? $(tail -n 1 "$scratch/out")" "0 well" "a forked worker that sets such a limit before its first sample ends as it would without"
 
+# An operator new that throws, as those of jemalloc and tcmalloc do.
+cat >"$scratch/thrower.cc" <<'C'
+#include <cstring>
+#include <new>
+extern "C" __attribute__((noinline)) void hold()
+{
+	for (int i = 0; i < 8192; i++)
+		memset(operator new(1024), 1, 1024);
+}
+int main()
+{
+	int caught = 0;
+	for (int i = 0; i < 100; i++)
+		try {
+			void *volatile object = operator new(~0ul / 4);
+			(void)object;
+		} catch (const std::bad_alloc &) {
+			caught++;
+		}
+	hold();
+	return caught != 100;
+}
+C
+holds "a C++ program with jemalloc is built" ${CXX:-g++} -O1 -g -fno-builtin -o "$scratch/thrower" "$scratch/thrower.cc" -ljemalloc
+(cd "$scratch" && "$cairn" run -q --engine cairn --period 16K -o thrown.heap -- ./thrower) >"$scratch/out" 2>&1
+is "$? $(cat "$scratch/out")" "0 " "each of its exceptions is caught"
+within=$("$cairn" top --json -n 0 "$scratch/thrown.heap" | of_json 'abs(next(row["cum"] for row in r["rows"] if row["name"] == "hold") - 2**23) < 2**21')
+is "$within" True "and what it allocates afterwards is sampled"
+
 # What the service calls itself.
 start period:16K "$scratch/host" context checkout
 is "$(fact $pid service)" checkout "the status has the name that the service publishes"

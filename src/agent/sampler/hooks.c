@@ -32,7 +32,7 @@ typedef void *aligned_function(size_t alignment, size_t size);
 typedef uintptr_t release_function(void *object, uintptr_t second, uintptr_t third);
 typedef void *move_function(void *object, size_t size, uintptr_t third);
 
-/* Functions that take a size first: malloc, valloc, mallocx and operator new in all its forms. */
+/* Functions that take a size first: malloc, valloc, mallocx and operator new that does not throw. */
 SLOW static void *allocate_slowly(size_t size, uintptr_t second, uintptr_t third, allocate_function *real)
 {
 	void *object = real(size, second, third);
@@ -46,6 +46,32 @@ SLOW static void *allocate_slowly(size_t size, uintptr_t second, uintptr_t third
 	{                                                                                                                      \
 		if (count_down(size))                                                                                          \
 			return allocate_slowly(size, second, third, real_##name);                                              \
+		return real_##name(size, second, third);                                                                       \
+	}
+
+/* Those that throw where they fail. Nothing of ours may be below them then, since the countdown has no meaning until the sample is taken. So
+ * their TWIN is called if there is one: it takes one argument more, which it does not look at, and returns NULL instead; then the sample is
+ * given up. */
+SLOW static void *throw_slowly(size_t size, uintptr_t second, allocate_function *real, allocate_function *twin, bool is_aligned)
+{
+	static const char nothrow;
+	if (!twin)
+		return allocate_slowly(size, second, 0, real);
+	void *object = twin(size, is_aligned ? second : (uintptr_t)&nothrow, (uintptr_t)&nothrow);
+	if (!object) {
+		cairn_sample_skip();
+		return real(size, second, 0);
+	}
+	cairn_sample_spent(object, size, (uintptr_t)real);
+	return object;
+}
+
+#define THROW(name, twin, is_aligned)                                                                                          \
+	static allocate_function *real_##name;                                                                                 \
+	FAST static void *hook_##name(size_t size, uintptr_t second, uintptr_t third)                                          \
+	{                                                                                                                      \
+		if (count_down(size))                                                                                          \
+			return throw_slowly(size, second, real_##name, real_##twin, is_aligned);                               \
 		return real_##name(size, second, third);                                                                       \
 	}
 
@@ -108,14 +134,14 @@ ALLOCATE(malloc)
 ALLOCATE(valloc)
 ALLOCATE(pvalloc)
 ALLOCATE(mallocx)
-ALLOCATE(_Znwm)
-ALLOCATE(_Znam)
 ALLOCATE(_ZnwmRKSt9nothrow_t)
 ALLOCATE(_ZnamRKSt9nothrow_t)
-ALLOCATE(_ZnwmSt11align_val_t)
-ALLOCATE(_ZnamSt11align_val_t)
 ALLOCATE(_ZnwmSt11align_val_tRKSt9nothrow_t)
 ALLOCATE(_ZnamSt11align_val_tRKSt9nothrow_t)
+THROW(_Znwm, _ZnwmRKSt9nothrow_t, false)
+THROW(_Znam, _ZnamRKSt9nothrow_t, false)
+THROW(_ZnwmSt11align_val_t, _ZnwmSt11align_val_tRKSt9nothrow_t, true)
+THROW(_ZnamSt11align_val_t, _ZnamSt11align_val_tRKSt9nothrow_t, true)
 ALIGN(aligned_alloc)
 ALIGN(memalign)
 RELEASE(free)
