@@ -19,7 +19,7 @@ holds 'redis: what it exports has its name' grep -q ';main;.*aeMain;.*processCom
 program=$(readlink -f "$(command -v redis-server)")
 if nm "$program" 2>&1 | grep -q 'no symbols'; then
 	holds 'redis: what it does not has its place' grep -q "$(basename "$program")+0x" "$scratch/folded"
-	like "$(cat "$scratch/notes")" "*$(basename "$program"): no debug file for build-id ?* (stripped, dynamic symbols only), ?*% of bytes*" 'and the reason is given'
+	like "$(cat "$scratch/notes")" "*$(basename "$program"): no debug file for build-id ?* (stripped, dynamic symbols only): ?* of ?* frames without a name, in ?*% of bytes*" 'and the reason is given'
 else
 	skip 'redis: what it does not has its place' 'this redis-server is not stripped'
 fi
