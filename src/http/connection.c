@@ -96,7 +96,10 @@ bool cairn_connection_open(struct cairn_connection *connection, int socket, bool
 		.socket = socket,
 		.input = cairn_pages(input_size),
 		.body = cairn_pages_of(quota, 0),
-		.exchange = {.response.body = cairn_pages_of(quota, connection->options->response_maximum), .local = local, .quota = quota},
+		.exchange = {.response.body = cairn_pages_of(quota, connection->options->response_maximum),
+			     .local = local,
+			     .socket = socket,
+			     .quota = quota},
 	};
 	struct epoll_event event = {.events = connection->events, .data.u64 = connection->tag};
 	if (!cairn_buffer_room(&connection->input, input_size) || epoll_ctl(connection->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {

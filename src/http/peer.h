@@ -1,4 +1,4 @@
-/* peer.h - identifies the other end of a unix socket.
+/* peer.h - identifies the other end of a connection on this machine.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_PEER_H
 #define CAIRN_HTTP_PEER_H
@@ -17,5 +17,9 @@ struct cairn_peer {
 	unsigned user;
 };
 struct cairn_peer cairn_peer_of(int socket);
+
+/* Whether CONNECTED, a socket of TCP over loopback, leads to a socket of this process's user, as the kernel says (sock_diag(7)).
+ * False where it does not say. */
+bool cairn_peer_is_own_user(int connected);
 
 #endif

@@ -46,6 +46,7 @@ struct cairn_exchange {
 	struct cairn_request request;
 	struct cairn_response response;
 	bool local;       /* came through a listener that was added as local */
+	int socket;       /* on which it came */
 	struct cairn_quota *quota; /* charged for its memory; NULL for no limit */
 	atomic_bool gone; /* the client has left: work on the answer may stop */
 	atomic_bool half_closed; /* it will send no more: it has left, or has closed its sending side and waits */

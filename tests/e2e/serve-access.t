@@ -4,10 +4,19 @@
 . tests/e2e/serve.sh
 python3 "$root/tests/e2e/make-series.py" dumps empty 1 4
 unset CAIRN_PAGE_TOKEN
+# A stranger: another user, if this is root. To one's own user a server with a random token shows what it has, so a token is chosen otherwise.
+chosen=()
+if [ "$(id -u)" = 0 ]; then
+	chmod 777 "$scratch" && umask 000
+	command=$(command -v curl)
+	curl() { setpriv --reuid=65534 --regid=65534 --clear-groups "$command" "$@"; }
+else
+	chosen=(--token 0123456789abcdef0123456789abcdef)
+fi
 fresh() { curl -s -m 100 -o /dev/null -w '%{http_code}' "$base$1" "${@:2}"; } # without the token
 
 # The random token.
-serve dumps || broken 'cairn serve starts'
+serve "${chosen[@]}" dumps || broken 'cairn serve starts'
 address=$(head -n 1 serve.out) token=$(sed 's/.*?token=//' <<<"$address") port=${base##*:}
 like "$address" "http://127.0.0.1:$port/?token=????????????????????????????????" 'a token is in the address, also on loopback'
 authorization=()
@@ -46,10 +55,15 @@ is "$(code /api/processes -H "Cookie: cairn-$port=$token") $(code /api/processes
 is "$(code /api/processes -H "Host: localhost:9000" -H "Cookie: cairn-9000=$cookie")" 200 'a forwarded port has a cookie of its own name'
 is "$(code "/?token=${token%?}") $(code '/?token=') $(code "/?token=$token" -H 'Sec-Fetch-Site: cross-site')" '401 401 303' 'a wrong token is refused at the first visit, a link from elsewhere is not'
 is "$(code "/?token=$token" -H 'Host: evil.example') $(code /api/processes -b jar -H 'Host: evil.example')" '403 403' 'a name that leads here is not ours'
+own() { command curl -s -o /dev/null -w '%{http_code}' "$base$1" "${@:2}"; }
 if [ "$(id -u)" = 0 ]; then
-	is "$(setpriv --reuid=65534 --regid=65534 --clear-groups curl -s -o /dev/null -w '%{http_code}' "$base/api/processes")" 401 'another user is refused'
+	is "$(own /api/processes) $(own /metrics) $(own /nothing)" '200 200 404' 'the user of the server needs no token to read'
+	is "$(own /api/deactivate -X POST -H 'X-Cairn: 1') $(own /api/open -X POST -H 'X-Cairn: 1')" '401 401' 'but for effects'
+	is "$(own /api/processes -H 'Authorization: Bearer wrong') $(own '/api/processes?token=wrong')" '401 401' 'and gets nothing with a wrong one'
+	is "$(own /api/processes -H 'Host: evil.example') $(own /api/processes -H 'Origin: http://evil.example') $(own /api/processes -H 'Sec-Fetch-Site: cross-site')" \
+		'403 403 403' 'nor does a page in its browser'
 else
-	skip 'another user' 'root becomes one'
+	skip 'the user of the server' 'root has strangers'
 fi
 
 # Several servers at once, on one host.

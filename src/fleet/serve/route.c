@@ -16,6 +16,7 @@
 #include "fleet/serve/pyroscope.h"
 #include "fleet/serve/work.h"
 #include "http/access.h"
+#include "http/peer.h"
 #include "page/page.h"
 #include "process/clock.h"
 
@@ -126,6 +127,15 @@ static bool knows_token(void *context, const struct cairn_request *request)
 	return visits ? may_visit(serve, token) : has_token(serve, request);
 }
 
+/* Whether somebody asks who may see all that we may, and shows no token, right or wrong. Not if the token was chosen: then it may be for a
+ * proxy, which is of this user, but whose clients are not. */
+static bool is_own_user(const struct cairn_serve *serve, const struct cairn_exchange *exchange)
+{
+	char token[CAIRN_SERVE_TOKEN];
+	return !serve->any_host && !exchange->request.authorization.data && !find_token(&exchange->request, token) &&
+	       cairn_peer_is_own_user(exchange->socket);
+}
+
 static const struct cairn_refusal *check_access(struct cairn_serve *serve, const struct cairn_exchange *exchange)
 {
 	const struct cairn_request *request = &exchange->request;
@@ -138,6 +148,8 @@ static const struct cairn_refusal *check_access(struct cairn_serve *serve, const
 	access.visits = serve->token[0] && is(request->path, "/") && find_token(request, token);
 	access.is_open = is_page(request->path) && reads && !access.visits;
 	const struct cairn_refusal *refusal = cairn_access_check(&access, request);
+	if (refusal && refusal->status == 401 && reads && is_own_user(serve, exchange))
+		refusal = NULL;
 	/* Grafana's queries change nothing, although they are POST requests. */
 	bool queries = serve->options->store && cairn_pyroscope_is(request) && cairn_pyroscope_is_safe(request);
 	return refusal || reads || queries ? refusal : cairn_access_check_change(CAIRN_ACCESS_SERVE, request);
