@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/head.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -11,6 +12,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
@@ -229,6 +231,37 @@ static void write_peak(const struct cairn_profile *profile, struct cairn_buffer 
 	cairn_buffer_byte(out, '\n');
 }
 
+/* Names the wrappers that were charged to their callers, the largest first: who looks for one of them must hear where it is. */
+static void write_folded(struct cairn_view *view, struct cairn_buffer *out)
+{
+	enum { most = 3 };
+	static const double least = 0.01;
+	double *sums = cairn_array_zero(view->entry_count, sizeof *sums);
+	size_t depth, shown = 0, others = 0;
+	for (size_t i = 0; i < view->sample_count; i++) {
+		cairn_view_stack(view, i, &depth);
+		if (view->folded != CAIRN_NONE)
+			sums[view->folded] += fabs(cairn_view_value(view, i));
+	}
+	for (; shown < most; shown++) {
+		size_t largest = 0;
+		for (size_t e = 1; e < view->entry_count; e++)
+			largest = sums[e] > sums[largest] ? e : largest;
+		if (view->entry_count == 0 || sums[largest] <= least * view->whole)
+			break;
+		cairn_buffer_text(out, shown ? ", " : "\nfolded into their callers: ");
+		cairn_utf8_show(out, cairn_view_name(view, (uint32_t)largest));
+		sums[largest] = 0;
+	}
+	for (size_t e = 0; e < view->entry_count; e++)
+		others += sums[e] > least * view->whole;
+	if (others)
+		cairn_buffer_format(out, " and %zu more", others);
+	if (shown)
+		cairn_buffer_text(out, " (--no-fold shows them)");
+	free(sums);
+}
+
 void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -262,6 +295,7 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 	if (unnamed != 0)
 		cairn_buffer_format(out, ", %s (%.1f%%) of it without a name", cairn_head_number(view, shape, unnamed, text),
 				    cairn_number_percent(unnamed, view->whole));
+	write_folded(view, out);
 	if (view->options.errors)
 		write_errors(view, shape, out);
 	char coverage[CAIRN_COVERAGE_TEXT];

@@ -418,6 +418,7 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 				root = count;
 		}
 	}
+	view->folded = cut && count > 0 && cut->allocator == CAIRN_ALLOCATOR_WRAPPER ? cut->entry : CAIRN_NONE;
 	if (count == 0 && cut && !view->drops) {
 		view->inlined[0] = false;
 		view->locations[0] = cut_location;

@@ -96,6 +96,7 @@ struct cairn_view {
 	uint32_t *stack; /* room for the deepest stack */
 	bool *inlined;   /* parallel to `stack` */
 	uint32_t *locations; /* parallel to `stack` */
+	uint32_t folded; /* the outermost wrapper that the last stack lost, an entry; CAIRN_NONE if it lost none */
 	bool drops; /* frames were removed: a stack may be left with only allocator frames, and then is empty */
 };
 

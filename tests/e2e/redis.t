@@ -46,6 +46,8 @@ for metric in inuse_space alloc_objects; do
 	holds "$metric less a base: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs" "$scratch/raw" $metric
 done
 # Where jeprof is wrong: two runs lie at different addresses, so it finds nothing in common; ours must.
+like "$("$cairn" top -n 3 "$scratch/after.heap" 2>/dev/null | sed -n 3p)" 'folded into their callers: *zmalloc* more (--no-fold shows them)' 'top says where zmalloc is'
+is "$("$cairn" top -n 3 --no-fold "$scratch/after.heap" 2>/dev/null | grep -c 'folded into')" 0 'unless it shows it'
 "$cairn" top --no-fold --json --base "$scratch/before.heap" "$scratch/after.heap" >"$scratch/ours" 2>/dev/null
 holds 'two runs are compared by place in the file, not by address' python3 - "$scratch/ours" <<'E'
 import json, sys
