@@ -214,4 +214,20 @@ order hold
 is "$(within "$pid" hold_inside=16)" "" "with what it held before"
 holds "detach" timeout 100 "$cairn" detach "$pid"
 end "$pid"
+
+# Under cairn run it is counted when it is loaded, also where the same program has loaded something before that only looks like it.
+echo 'void resembles_mi_free(void) {} void hold_inside(void) {}' >"$scratch/resembles.c"
+holds "a library that only looks like it is built" cc -shared -fPIC -o "$scratch/libresembles.so" "$scratch/resembles.c"
+cat >"$scratch/both" <<SH
+printf 'open\nhold\n' | "$scratch/loads" "$scratch/libresembles.so" >"$scratch/first"
+exec "$scratch/loads" "$scratch/libinside.so"
+SH
+begin "$cairn" run -q --engine cairn --period 16K -o "$scratch/left.heap" -- sh "$scratch/both" || broken "it starts under cairn run"
+pid=$(pgrep -P "$host_PID" -x loads)
+is "$(cat "$scratch/first" | tr '\n' ' ')" "ready done done " "the first has run"
+order open
+order hold
+is "$(within "$pid" hold_inside=8)" "" "under cairn run, a library that was loaded later is counted"
+is "$(cat "$scratch/err")" "" "and nothing is said"
+end "$pid"
 done_testing

@@ -5,12 +5,17 @@
 #include "agent/host/handover.h"
 #include "agent/sampler/inside_blocks.h"
 #include "agent/sampler/patch.h"
+#include "agent/sampler/sampler.h"
 #include "agent/unwind/dynamic.h"
 #include "base/descriptor.h"
 #include "base/path.h"
+#include "base/time.h"
+#include "process/clock.h"
 #include "protocol/inside_ask.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -42,6 +47,12 @@ static bool see_name(void *context, const struct cairn_object *object, const cha
 	return found;
 }
 
+static bool see_any(void *context, const struct cairn_object *object, const char *name, uintptr_t address)
+{
+	(void)context, (void)object, (void)name, (void)address;
+	return true;
+}
+
 static bool has_sign(void *context, const struct cairn_object *object)
 {
 	struct cairn_dynamic dynamic;
@@ -52,6 +63,27 @@ static bool has_sign(void *context, const struct cairn_object *object)
 	for (size_t i = 0; i < sizeof signs / sizeof *signs && !found && cairn_dynamic_open(&dynamic, object); i++)
 		found = cairn_dynamic_find(&dynamic, signs[i]) != 0;
 	return found || cairn_object_local(object, "free", see_name, NULL) || cairn_object_local(object, "sn_rust_dealloc", see_name, NULL);
+}
+
+/* jemalloc is found by its own names at the start (agent/engine/jemalloc.h), and by this one later. */
+static bool has_late_sign(const struct cairn_object *object)
+{
+	struct cairn_dynamic dynamic;
+	if (is_usual(object))
+		return false;
+	return (cairn_dynamic_open(&dynamic, object) && cairn_dynamic_find(&dynamic, "sdallocx")) || has_sign(NULL, object) ||
+	       cairn_object_local(object, "sdallocx", see_any, NULL);
+}
+
+/* Whether a message comes in time, however often signals interrupt. */
+static bool await(int from)
+{
+	int64_t end = cairn_clock_ns() + patience_s * CAIRN_SECOND_NS, left;
+	int ready = 0;
+	while ((left = end - cairn_clock_ns()) > 0 && (ready = poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1,
+								    (int)(left / CAIRN_MILLISECOND_NS) + 1)) < 0 && errno == EINTR)
+		;
+	return ready > 0;
 }
 
 /* Receives a message, and the file that came with it; -1 for none. */
@@ -65,8 +97,7 @@ static bool receive(int from, struct cairn_inside_ask *message, int *file)
 	struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
 	ssize_t length;
 	*file = -1;
-	while ((length = recvmsg(from, &packet, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
+	length = await(from) ? recvmsg(from, &packet, MSG_CMSG_CLOEXEC) : -1;
 	struct cmsghdr *rights = length > 0 ? CMSG_FIRSTHDR(&packet) : NULL;
 	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof *file))
 		memcpy(file, CMSG_DATA(rights), sizeof *file);
@@ -100,6 +131,8 @@ static bool answer(int to)
 		result = prctl(PR_SET_PTRACER, (unsigned long)message.number, 0, 0, 0) == 0 ? 0 : errno;
 	else if (message.kind == CAIRN_INSIDE_ASK_BLOCK && file >= 0)
 		result = take_block(&message, file);
+	else if (message.kind == CAIRN_INSIDE_ASK_RENEW)
+		result = cairn_sampler_try_renew() ? 0 : EBUSY;
 	if (file >= 0)
 		close(file);
 	return message.kind != CAIRN_INSIDE_ASK_DONE && send(to, &result, sizeof result, MSG_NOSIGNAL) == sizeof result;
@@ -113,23 +146,46 @@ static bool is_trusted(int descriptor)
 	return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == 0 || peer.uid == geteuid());
 }
 
-void cairn_inside_ask_for(const char *report, const struct cairn_jemalloc *jemalloc)
+/* Threads of the host come here, too. Nothing in it allocates, nor calls the loader but for a look at its list. */
+static void ask(const char *report)
 {
 	char name[108];
 	size_t length = strlen(report);
 	if (length == 0 || length + sizeof CAIRN_INSIDE_ASK_SUFFIX > sizeof name)
 		return;
-	if (cairn_patch_sees_malloc() && (!jemalloc->mallctl || jemalloc->is_malloc) && !cairn_objects_visit(has_sign, NULL))
-		return;
 	memcpy(name, report, length);
 	memcpy(name + length, CAIRN_INSIDE_ASK_SUFFIX, sizeof CAIRN_INSIDE_ASK_SUFFIX);
 	int descriptor = cairn_handover_reach(name);
-	struct timeval patience = {patience_s, 0};
 	if (descriptor < 0)
 		return;
-	setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	while (is_trusted(descriptor) && answer(descriptor))
 		;
 	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
 	cairn_descriptor_close(descriptor);
+}
+
+void cairn_inside_ask_for(const char *report, const struct cairn_jemalloc *jemalloc)
+{
+	if (!cairn_patch_sees_malloc() || (jemalloc->mallctl && !jemalloc->is_malloc) || cairn_objects_visit(has_sign, NULL))
+		ask(report);
+}
+
+static const char *later_report;
+
+/* dlsym is no place where a thread can be cancelled, and leaves errno alone. */
+static void ask_later(void)
+{
+	int before, reason = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	ask(later_report);
+	pthread_setcancelstate(before, NULL);
+	errno = reason;
+}
+
+void cairn_inside_ask_later(const char *report)
+{
+	static const struct cairn_sampler_asker asker = {has_late_sign, ask_later};
+	later_report = report;
+	if (report[0])
+		cairn_sampler_ask_with(&asker);
 }

@@ -435,8 +435,10 @@ static void choose_engine(struct cairn_agent *agent, enum cairn_service_reason r
 	    (config->engine == CAIRN_ENGINE_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
 		agent->profiler.engine = &cairn_engine_sampler;
 	cairn_inside_open();
-	if (reason == CAIRN_SERVICE_PRELOADED && !cairn_profiler_is_jemalloc(&agent->profiler))
-		cairn_inside_ask_for(secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "", &agent->profiler.jemalloc);
+	if (reason == CAIRN_SERVICE_PRELOADED && !cairn_profiler_is_jemalloc(&agent->profiler)) {
+		cairn_inside_ask_for(agent->report, &agent->profiler.jemalloc);
+		cairn_inside_ask_later(agent->report);
+	}
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		take_malloc_conf(agent);
 	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
@@ -476,6 +478,7 @@ static bool prepare(struct cairn_agent *agent, const struct cairn_config *config
 	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
 	uselocale(before);
+	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");
 	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
 		return cairn_fail(error, "the agent does not start: its token is invalid, so %.100s would be open to everybody: %.300s",
 				  agent->config.listen, agent->config.problems);
@@ -493,7 +496,6 @@ static bool prepare(struct cairn_agent *agent, const struct cairn_config *config
 		agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
 	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");
-	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");
 	time_t now = time(NULL);
 	struct tm local;
 	cairn_loader_enter();

@@ -364,13 +364,25 @@ bool cairn_patch_renew(struct cairn_patch_counts *counts)
 	return apply(true, true, counts);
 }
 
-bool cairn_patch_try(void (*see)(const struct cairn_object *object))
+static bool try(bool anew, void (*see)(const struct cairn_object *object))
 {
 	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
 		return false;
+	if (anew)
+		cairn_loaded_forget();
 	bool done = cairn_loaded_try_visit(change_object, &(struct walk){.install = true, .see = see});
 	atomic_flag_clear(&patch.busy);
 	return done;
+}
+
+bool cairn_patch_try(void (*see)(const struct cairn_object *object))
+{
+	return try(false, see);
+}
+
+bool cairn_patch_try_renew(void)
+{
+	return try(true, NULL);
 }
 
 static int see_loaded(struct dl_phdr_info *info, size_t size, void *context)

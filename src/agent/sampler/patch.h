@@ -44,6 +44,9 @@ bool cairn_patch_renew(struct cairn_patch_counts *counts);
  * again: another thread is doing so, forks, or is loading an object. */
 bool cairn_patch_try(void (*see)(const struct cairn_object *object));
 
+/* cairn_patch_renew on a thread of the host, like cairn_patch_try. */
+bool cairn_patch_try_renew(void);
+
 /* The number of objects ever loaded, by the loader's count: it changes when there are new ones. */
 uint64_t cairn_patch_loaded(void);
 

@@ -44,6 +44,8 @@ static struct {
 	struct cairn_patch_counts counts;
 	uint64_t loaded;           /* objects, by the loader's count, when relocations were last walked */
 	unsigned pause_s, waited_s; /* before they are walked again without such a reason */
+	const struct cairn_sampler_asker *asker; /* NULL for none */
+	bool has_sign; /* of an object that was loaded: it is to be asked for */
 } sampler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth)
@@ -51,6 +53,11 @@ void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned dept
 	sampler.ledger_bytes = ledger_bytes;
 	sampler.period = period;
 	sampler.depth = depth;
+}
+
+void cairn_sampler_ask_with(const struct cairn_sampler_asker *asker)
+{
+	sampler.asker = asker;
 }
 
 void cairn_sampler_keep_in(const struct cairn_record_file *file)
@@ -121,6 +128,7 @@ static void walk_relocations(void)
 static void see_object(const struct cairn_object *object)
 {
 	cairn_modules_add(&cairn_sampling.record, object);
+	sampler.has_sign |= sampler.asker && sampler.asker->has_sign(object);
 }
 
 /* The host has loaded something and is about to use it, perhaps in a fork handler. Where the agent has no thread, nobody else would see to
@@ -131,8 +139,11 @@ static bool notice_loaded(void)
 		return true;
 	if (pthread_mutex_trylock(&sampler.mutex) != 0)
 		return false;
-	bool done = cairn_patch_try(see_object) && cairn_code_try_refresh();
+	bool seen = cairn_patch_try(see_object), done = seen && cairn_code_try_refresh(), asks = seen && sampler.has_sign;
+	sampler.has_sign &= !asks;
 	pthread_mutex_unlock(&sampler.mutex);
+	if (asks)
+		sampler.asker->ask();
 	return done;
 }
 
@@ -320,6 +331,15 @@ bool cairn_sampler_renew(void)
 {
 	pthread_mutex_lock(&sampler.mutex);
 	bool renewed = !sampler.patched || cairn_patch_renew(&sampler.counts);
+	pthread_mutex_unlock(&sampler.mutex);
+	return renewed;
+}
+
+bool cairn_sampler_try_renew(void)
+{
+	if (pthread_mutex_trylock(&sampler.mutex) != 0)
+		return false;
+	bool renewed = !sampler.patched || cairn_patch_try_renew();
 	pthread_mutex_unlock(&sampler.mutex);
 	return renewed;
 }

@@ -22,6 +22,14 @@ void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned dept
  * only: a forked child has its ledger in memory. To be called before the first activation. */
 void cairn_sampler_keep_in(const struct cairn_record_file *file);
 
+/* Who has allocators counted that come with what the host loads. HAS_SIGN says whether a new object may have one; the loader's lock is
+ * held. ASK is called afterwards by the thread that uses what it has loaded, without a lock of the agent's. ASKER is borrowed. */
+struct cairn_sampler_asker {
+	bool (*has_sign)(const struct cairn_object *object);
+	void (*ask)(void);
+};
+void cairn_sampler_ask_with(const struct cairn_sampler_asker *asker);
+
 extern const struct cairn_engine cairn_engine_sampler;
 
 /* Called by the fork handler in a forked child: sampling stops there, and the ledger stays the parent's. This function and the two below
@@ -44,6 +52,9 @@ bool cairn_sampler_is_restored(void);
 /* The command has begun to count an allocator inside the program or a library (inside_blocks.h), or has ended that: relocations that lead to
  * the same functions are given up, or taken again. Returns false if that has to be done again: a thread of the host is at it. */
 bool cairn_sampler_renew(void);
+
+/* The same on a thread of the host, which waits for no other. */
+bool cairn_sampler_try_renew(void);
 
 /* Says in one sentence what of the service's memory this engine does not see, and the fix: a malloc inside the program is called without
  * relocations, and a jemalloc with a prefix by names that are not replaced, so that the command has to count them. Returns false, with OUT

@@ -131,7 +131,7 @@ void cairn_agent_say_unseen(struct cairn_plan *plan, const char *problem, void (
 	}
 }
 
-/* Before the program runs. */
+/* Over the connection on which a thread of the process waits. */
 
 /* Sends MESSAGE, with FILE unless that is -1, and waits for the answer. */
 static bool tell_process(int connection, struct cairn_inside_ask message, int file, struct cairn_error *error)
@@ -173,11 +173,17 @@ static bool hand_block(void *context, uint64_t address, struct cairn_bytes block
 	return done;
 }
 
+/* A process that is just busy finds out by itself when it next looks at all objects. */
+static void tell_news(void *context)
+{
+	tell_process(*(int *)context, (struct cairn_inside_ask){.kind = CAIRN_INSIDE_ASK_RENEW}, -1, &(struct cairn_error){.usage = false});
+}
+
 enum cairn_agent_start cairn_agent_count_at_start(int pid, int connection, void (*say)(const char *text))
 {
 	struct cairn_agent_count count;
 	struct cairn_error error = {.usage = false};
-	struct cairn_agent_door door = {hand_block, NULL, &connection};
+	struct cairn_agent_door door = {hand_block, tell_news, &connection};
 	/* A system that has no such permission needs none. */
 	tell_process(connection, (struct cairn_inside_ask){.kind = CAIRN_INSIDE_ASK_TRACER, .number = (uint64_t)getpid()}, -1, &error);
 	error.text[0] = 0;

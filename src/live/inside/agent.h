@@ -1,7 +1,7 @@
 /* agent.h - counting the allocators inside a process that has an agent.
  *
  * The agent maps the blocks; the command stops the process and changes its words, which takes the permission to trace it. How blocks come to
- * the agent is a *door*: its socket, or, before its program runs, a connection on which it waits (protocol/inside_ask.h).
+ * the agent is a *door*: its socket, or, under `cairn run`, a connection on which a thread of it waits (protocol/inside_ask.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_LIVE_INSIDE_AGENT_H
 #define CAIRN_LIVE_INSIDE_AGENT_H
@@ -35,8 +35,8 @@ bool cairn_agent_look(struct cairn_agent_count *count, int pid);
 /* Ends that, before the agent does. Does nothing where nothing is counted. */
 bool cairn_agent_count_end(int pid, const struct cairn_agent_door *door, struct cairn_error *error);
 
-/* The same for a process that has not begun, whose agent waits at CONNECTION, and that tells it that all is done. Of what is not counted SAY gets
- * a sentence. */
+/* The same for a process that waits at CONNECTION, because it begins or has loaded something, and tells it that all is done. Of what is not
+ * counted SAY gets a sentence. */
 enum cairn_agent_start { CAIRN_AGENT_START_NOTHING, CAIRN_AGENT_START_COUNTED, CAIRN_AGENT_START_FAILED };
 enum cairn_agent_start cairn_agent_count_at_start(int pid, int connection, void (*say)(const char *text));
 

@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "live/run/inside.h"
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "live/attach/spawn.h"
 #include "live/inside/agent.h"
 #include "live/run/listen.h"
@@ -38,13 +41,30 @@ bool cairn_run_inside_is_ready(const struct cairn_run_inside *inside)
 	return ready;
 }
 
+/* Of all code that process PID has mapped from files. */
+static uint64_t hash_code(int pid)
+{
+	char path[CAIRN_PROC_PATH];
+	struct cairn_file file;
+	struct cairn_bytes line, rest;
+	struct cairn_proc_map map;
+	uint64_t hash = 0;
+	if (!cairn_file_read(&file, cairn_proc_path(path, pid, "maps"), NULL))
+		return 0;
+	for (rest = file.bytes; cairn_text_line(&rest, &line, NULL);)
+		if (cairn_proc_map_parse(line, &map) && map.executable && map.inode)
+			hash = cairn_hash_mix(hash ^ cairn_hash_text(map.path) ^ cairn_hash_mix(map.inode ^ (map.limit - map.start)));
+	cairn_file_close(&file);
+	return hash;
+}
+
 static bool identify(int pid, struct cairn_run_program *program)
 {
 	char path[CAIRN_PROC_PATH];
 	struct stat status;
 	if (stat(cairn_proc_path(path, pid, "exe"), &status) != 0)
 		return false;
-	*program = (struct cairn_run_program){status.st_dev, status.st_ino, status.st_mtim};
+	*program = (struct cairn_run_program){status.st_dev, status.st_ino, status.st_mtim, hash_code(pid)};
 	return true;
 }
 
@@ -53,7 +73,7 @@ static bool is_plain(const struct cairn_run_inside *inside, const struct cairn_r
 	size_t count = inside->plain_count < CAIRN_RUN_INSIDE_PROGRAMS ? inside->plain_count : CAIRN_RUN_INSIDE_PROGRAMS;
 	for (size_t i = 0; i < count; i++)
 		if (inside->plain[i].device == program->device && inside->plain[i].inode == program->inode &&
-		    memcmp(&inside->plain[i].changed, &program->changed, sizeof program->changed) == 0)
+		    inside->plain[i].code == program->code && memcmp(&inside->plain[i].changed, &program->changed, sizeof program->changed) == 0)
 			return true;
 	return false;
 }

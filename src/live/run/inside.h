@@ -1,4 +1,4 @@
-/* inside.h - counting the allocators inside the processes that begin under `cairn run`, before their programs run.
+/* inside.h - counting the allocators inside the processes that run under `cairn run`, before their programs run and when they load one.
  *
  * A process that may have one waits at a socket. A `cairn inside` of its own sees to it, so that neither a large file nor a server of debug files
  * that does not answer holds up `cairn run`. Which programs have nothing to count is remembered.
@@ -16,6 +16,7 @@ struct cairn_run_program {
 	dev_t device;
 	ino_t inode;
 	struct timespec changed;
+	uint64_t code; /* hash of what it has loaded */
 };
 
 struct cairn_run_inside {
