@@ -363,6 +363,12 @@ static struct pool take_pool(struct cairn_bill *bill, const struct cairn_bill_fa
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, hinted->rss);
 		pool.anonymous += take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, hinted->size));
 		break;
+	case CAIRN_BILL_WALKED: /* the heap grows for allocators only, and who finds live objects missing finds them untouched */
+		pool.resident = take_line(bill, CAIRN_BILL_HEAP, facts->counts.physical);
+		pool.resident += take_line(bill, CAIRN_BILL_ARENA, less(facts->counts.physical, pool.resident));
+		pool.resident += take_line(bill, CAIRN_BILL_ANONYMOUS, less(facts->counts.physical, pool.resident));
+		pool.large_missing = less(counted, pool.resident);
+		return pool;
 	default:
 		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, counted);
 		break;
@@ -383,6 +389,8 @@ static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts 
 	uint64_t *lines = bill->lines, used = malloc_used(facts), tables = 0, kept = facts->counts.free;
 	if (facts->malloc == CAIRN_BILL_TCMALLOC)
 		tables = less(facts->counts.physical, less(facts->counts.system, facts->counts.unmapped));
+	if (facts->malloc == CAIRN_BILL_WALKED)
+		tables = less(facts->counts.physical, used + facts->counts.cache + kept);
 	if (facts->malloc == CAIRN_BILL_MIMALLOC) /* it reports committed memory; only the profile knows which part is used */
 		kept = less(facts->counts.system, used);
 	uint64_t counted = used + facts->counts.cache + facts->counts.central + facts->counts.fast + kept + tables;

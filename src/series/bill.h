@@ -46,8 +46,16 @@ enum cairn_bill_line {
 	CAIRN_BILL_LINES,
 };
 
-/* An allocator other than jemalloc, or a jemalloc without statistics. */
-enum cairn_bill_malloc { CAIRN_BILL_NO_MALLOC, CAIRN_BILL_GLIBC, CAIRN_BILL_TCMALLOC, CAIRN_BILL_MIMALLOC, CAIRN_BILL_OTHER };
+/* An allocator other than jemalloc, or a jemalloc without statistics. WALKED stands for all heaps of the process together, where there are
+ * others than libc's and a walk has counted them (heap/walk.h). */
+enum cairn_bill_malloc {
+	CAIRN_BILL_NO_MALLOC,
+	CAIRN_BILL_GLIBC,
+	CAIRN_BILL_TCMALLOC,
+	CAIRN_BILL_MIMALLOC,
+	CAIRN_BILL_WALKED,
+	CAIRN_BILL_OTHER,
+};
 
 /* The input of the bill. */
 struct cairn_bill_facts {
@@ -70,7 +78,7 @@ struct cairn_bill_facts {
 	bool has_malloc;
 	struct {
 		uint64_t system;    /* obtained from the system, without mappings for single large objects */
-		uint64_t physical;  /* the same minus returned memory, plus its own tables */
+		uint64_t physical;  /* the same minus returned memory, plus its own tables; of WALKED, what is resident */
 		uint64_t used;      /* in objects */
 		uint64_t cache;     /* in thread caches */
 		uint64_t central;   /* free in tcmalloc's central and transfer lists, from which threads fill their caches */

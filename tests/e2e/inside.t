@@ -82,6 +82,14 @@ for kind in "${kinds[@]}"; do
 	step holds
 	is "$(within "$pid" "${sites[@]}" hold_new=8 $([ $kind = rust ] || echo hold_nothrow=8))" "" "$kind: attached to, each call site has what it holds"
 	like "$("$cairn" doctor "$pid" 2>&1 | tr -s ' ')" "*right inside Cairn's own engine counts ${seen[$kind]}*" "$kind: the doctor says that it is counted"
+	if [[ $kind = *tcmalloc ]]; then
+		bill=$("$cairn" rss --json "$pid" | python3 -c '
+import json, sys
+lines = {line["key"]: line["bytes"] / 2**20 for line in json.load(sys.stdin)["lines"]}
+good = lines["live"] + lines["before"] > 32 and lines["heap"] + lines["anonymous"] < 2
+print("good" if good else lines)')
+		is "$bill" good "$kind: the bill says what its heap holds"
+	fi
 	step freed
 	is "$(within "$pid" hold_small=4 hold_zeroed=8)" "" "$kind: what is freed is gone"
 	holds "$kind: detach" timeout 100 "$cairn" detach "$pid"

@@ -40,16 +40,36 @@ static void take_limit(struct cairn_account *account, int pid)
 	account->limit_of_group = reading.limit_of_group;
 }
 
+/* Of all heaps together. What the allocators count themselves covers only the one that malloc leads to. */
+static void take_all(struct cairn_bill_facts *facts, const struct cairn_walk_sum *sum)
+{
+	memset(&facts->counts, 0, sizeof facts->counts);
+	facts->malloc = CAIRN_BILL_WALKED;
+	facts->has_malloc = true;
+	facts->counts.physical = sum->resident;
+	facts->counts.used = sum->live;
+	facts->counts.cache = sum->cached;
+	facts->counts.free = sum->resident_free;
+	facts->counts.system = sum->resident;
+}
+
 bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk)
 {
 	struct cairn_bill_facts *facts = &account->facts;
 	const struct cairn_walk_heap *heap = NULL;
-	for (size_t i = 0; i < walk->heap_count; i++)
+	bool others = false;
+	for (size_t i = 0; i < walk->heap_count; i++) {
 		if (!heap || walk->heaps[i].sum.resident > heap->sum.resident)
 			heap = &walk->heaps[i];
-	if (!heap || facts->has_allocator || heap->kind != CAIRN_WALK_GLIBC)
+		others |= walk->heaps[i].kind != CAIRN_WALK_GLIBC && walk->heaps[i].sum.resident > 0;
+	}
+	if (!heap || facts->has_allocator || (facts->has_malloc && facts->malloc != CAIRN_BILL_GLIBC))
 		return false;
-	if (facts->has_malloc ? facts->malloc != CAIRN_BILL_GLIBC : cairn_walk_unread(walk) != NULL)
+	if (others && !cairn_walk_unread(walk)) {
+		take_all(facts, &walk->sum);
+		return true;
+	}
+	if (heap->kind != CAIRN_WALK_GLIBC || (!facts->has_malloc && cairn_walk_unread(walk)))
 		return false;
 	if (facts->has_malloc) { /* glibc's own figures count what threads keep as used */
 		facts->counts.used += facts->counts.cache;
@@ -172,16 +192,17 @@ void cairn_account_ask_malloc(struct cairn_account *account, struct cairn_target
 	cairn_buffer_free(&body);
 }
 
-/* What threads keep of freed objects, which glibc's own figures count as used, only a walk of the heap tells apart. */
-static void find_caches(struct cairn_account *account, int pid)
+/* What only a walk of the heaps tells: what threads keep of freed objects, which glibc's own figures count as used, and allocators that
+ * nobody can ask, as they are inside the program. */
+static void find_heaps(struct cairn_account *account, int pid)
 {
 	struct cairn_walk walk = {0};
 	struct cairn_error error = {.text = "the process runs elsewhere"};
 	bool good = pid > 0 && cairn_walk_process(&walk, pid, NULL, &error) &&
 		    (cairn_account_take_walk(account, &walk) ||
-		     cairn_fail(&error, "%s", walk.heap_count ? walk.heaps[0].problem : "its heap was not found"));
+		     cairn_fail(&error, "%s", cairn_walk_unread(&walk) ? cairn_walk_unread(&walk)->problem : "its heap was not found"));
 	cairn_walk_free(&walk);
-	if (!good)
+	if (!good && account->facts.has_malloc)
 		cairn_fail(new_note(account), "live objects include what threads keep of freed ones (tcache): %.300s", error.text);
 }
 
@@ -204,8 +225,8 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 	good = good && cairn_account_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
 	if (good)
 		cairn_account_ask_malloc(account, &target);
-	if (good && account->facts.has_malloc && account->facts.malloc == CAIRN_BILL_GLIBC)
-		find_caches(account, cairn_target_process(&target));
+	if (good && !account->facts.has_allocator && (!account->facts.has_malloc || account->facts.malloc == CAIRN_BILL_GLIBC))
+		find_heaps(account, cairn_target_process(&target));
 	if (good)
 		cairn_account_name_mapped(account, cairn_buffer_bytes(&body), name, "");
 	cairn_buffer_free(&body);
@@ -257,7 +278,7 @@ static void add_notes(struct cairn_account *account)
 	const struct cairn_bill *bill = &account->bill;
 	const struct cairn_bill_facts *facts = &account->facts;
 	char a[24], b[24];
-	if (facts->no_statistics)
+	if (facts->no_statistics && !facts->has_malloc)
 		cairn_fail(new_note(account),
 			   "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
 			   "of tikv-jemallocator turns them on), so what it has in its pages is not known");

@@ -46,8 +46,8 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 bool cairn_account_profile(struct cairn_account *account, const struct cairn_profile *profile, struct cairn_error *error);
 
 /* What the bill has to know of other allocators than jemalloc comes from a walk of their heaps: all of it or, where glibc was asked, only what
- * threads keep of freed objects. The walk of the dump, if it has one, is taken with its text. Returns false if the walk has no glibc that
- * was read; where nobody was asked, every allocator must have been. */
+ * threads keep of freed objects. Where the process has other allocators than glibc and jemalloc was not asked, all its heaps are taken
+ * together. The walk of the dump, if it has one, is taken with its text. Returns false if an allocator that has to be known was not read. */
 bool cairn_account_take_walk(struct cairn_account *account, const struct cairn_walk *walk);
 
 /* Lists the call paths that mapped memory directly, with names, from the same TEXT; none if the dump has none. What code in the file
