@@ -3,7 +3,7 @@
 # it cost. Writes build/hosts.md, the table of doc/hosts.md with what was seen, and holds the columns `starts`, `engine` and `stacks` against it.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
-need python3 curl chromium xvfb-run node java javac go rustc nginx memcached haproxy varnishd named mariadbd mariadb-install-db mariadb
+need cargo musl-gcc python3 curl chromium xvfb-run node java javac go rustc nginx memcached haproxy varnishd named mariadbd mariadb-install-db mariadb
 [ "$(id -u)" = 0 ] || skip_all 'not root: several hosts change their user'
 postgres=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 [ -n "$postgres" ] || skip_all 'no PostgreSQL here'
@@ -130,6 +130,15 @@ rustc -O -g -o "$scratch/hold-rust" tests/hosts/hold.rs && rustc -O -g -C target
 host 'Rust, dynamic' "$said_ready" true "$scratch/hold-rust"
 host 'Rust, static' "$said_ready" true "$scratch/hold-static"
 
+# Allocators inside. Each holds something for the line that it is sent, and says how much.
+. tests/e2e-all/inside-registry.sh
+musl-gcc -O1 -g -static -funwind-tables -o "$scratch/hold-musl" tests/hosts/hold-musl.c
+registry() { host "$1" '[ "$(wc -l <"$scratch/out")" -ge 2 ]' true sh -c '(echo; exec sleep 600) | "$@"' sh "${@:2}"; }
+registry polars "$python" tests/e2e-all/inside-registry.py polars
+registry pyarrow "$python" tests/e2e-all/inside-registry.py mimalloc
+registry 'Rust on mimalloc' "$service"
+host 'C, static on musl' "$said_ready" true "$scratch/hold-musl"
+
 # Chromium, and a program with Chromium inside, as Electron's are: the page has run once its title says so.
 printf '<!doctype html><title>none</title><script>document.title = "it runs: " + 6 * 7</script>' >"$scratch/page.html"
 host Chromium "curl -s http://127.0.0.1:$port/json/list | grep -q 'it runs: 42'" true chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
@@ -159,5 +168,5 @@ for name in known.keys() - seen.keys():
     print(f"1 {name} is in doc/hosts.md and was not run")
 PYTHON
 while read -r status words; do ok "$status" "$words"; done <"$scratch/verdicts"
-is "$(wc -l <"$scratch/verdicts")" 15 'all hosts of the table were run'
+is "$(wc -l <"$scratch/verdicts")" 19 'all hosts of the table were run'
 done_testing
