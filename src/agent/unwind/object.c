@@ -2,17 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/object.h"
 
-#include "base/peek.h"
 #include "base/time.h"
 #include "process/clock.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 static struct {
 	atomic_int visits, forks; /* under way */
@@ -140,12 +135,6 @@ bool cairn_object_executes(const struct cairn_object *module, uintptr_t address)
 	return false;
 }
 
-static bool ends_with(const char *text, const char *suffix)
-{
-	size_t length = strlen(text), tail = strlen(suffix);
-	return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
-}
-
 /* How many entries the dynamic symbol table has: it does not say, but its hash tables do. */
 static size_t count_symbols(const uint32_t *gnu, const uint32_t *sysv)
 {
@@ -194,7 +183,8 @@ bool cairn_object_exported(const struct cairn_object *module, const char *suffix
 	size_t count = count_symbols(gnu, sysv);
 	for (size_t i = 0; i < count; i++) {
 		const ElfW(Sym) *symbol = &symbols[i];
-		if (symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 15) != STT_FUNC || !ends_with(names + symbol->st_name, suffix))
+		if (symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 15) != STT_FUNC ||
+		    !cairn_bytes_end_with(cairn_bytes_of(names + symbol->st_name), suffix))
 			continue;
 		if (see(context, module, names + symbol->st_name, module->bias + symbol->st_value))
 			return true;
@@ -228,77 +218,4 @@ struct cairn_bytes cairn_object_build_id(const struct cairn_object *module)
 			return id;
 	}
 	return (struct cairn_bytes){"", 0};
-}
-
-/* The file is the one that was loaded: same program headers, same build-id. A library that was upgraded on disk while the
- * process runs must not lend us its addresses. */
-static bool is_same_file(const struct cairn_object *module, struct cairn_bytes file)
-{
-	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(const void *)file.data;
-	size_t size = module->headers_count * sizeof(ElfW(Phdr));
-	if (elf->e_phnum != module->headers_count || elf->e_phoff > file.length || size > file.length - elf->e_phoff ||
-	    memcmp(file.data + elf->e_phoff, module->headers, size) != 0)
-		return false;
-	for (size_t i = 0; i < module->headers_count; i++) {
-		const ElfW(Phdr) *header = &module->headers[i];
-		if (header->p_type != PT_NOTE || header->p_offset > file.length || header->p_filesz > file.length - header->p_offset)
-			continue;
-		if (memcmp(file.data + header->p_offset, (const char *)(module->bias + header->p_vaddr), header->p_filesz) != 0)
-			return false;
-	}
-	return true;
-}
-
-static bool search_symtab(const struct cairn_object *module, struct cairn_bytes file, const char *suffix,
-			  cairn_symbol_visitor *see, void *context)
-{
-	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(const void *)file.data;
-	if (elf->e_shentsize != sizeof(ElfW(Shdr)) || elf->e_shoff > file.length || elf->e_shoff % sizeof(ElfW(Addr)) ||
-	    elf->e_shnum * sizeof(ElfW(Shdr)) > file.length - elf->e_shoff)
-		return false;
-	const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file.data + elf->e_shoff);
-	for (size_t i = 0; i < elf->e_shnum; i++) {
-		const ElfW(Shdr) *table = &sections[i];
-		if (table->sh_type != SHT_SYMTAB || table->sh_link >= elf->e_shnum || table->sh_offset % sizeof(ElfW(Addr)))
-			continue;
-		const ElfW(Shdr) *text = &sections[table->sh_link];
-		if (table->sh_offset > file.length || table->sh_size > file.length - table->sh_offset || text->sh_size == 0 ||
-		    text->sh_offset > file.length || text->sh_size > file.length - text->sh_offset)
-			continue;
-		const char *names = file.data + text->sh_offset;
-		/* Most programs do not have the name at all, and one pass over the names says so. */
-		if (names[text->sh_size - 1] != 0 || !memmem(names, text->sh_size, suffix, strlen(suffix) + 1))
-			continue;
-		const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file.data + table->sh_offset);
-		for (size_t j = 0; j < table->sh_size / sizeof *symbols; j++) {
-			if ((symbols[j].st_info & 15) != STT_FUNC || symbols[j].st_shndx == SHN_UNDEF ||
-			    symbols[j].st_name >= text->sh_size || !ends_with(names + symbols[j].st_name, suffix))
-				continue;
-			if (see(context, module, names + symbols[j].st_name, module->bias + symbols[j].st_value))
-				return true;
-		}
-	}
-	return false;
-}
-
-bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context)
-{
-	if (module->path[0] != '/') /* the vdso has a name and no file, and where another was when it was loaded is not known */
-		return false;
-	int descriptor = cairn_peek_open(module->path);
-	if (descriptor < 0)
-		return false;
-	struct stat status;
-	bool found = false;
-	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size > sizeof(ElfW(Ehdr))) {
-		size_t length = (size_t)status.st_size;
-		char *data = mmap(NULL, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-		if (data != MAP_FAILED) {
-			struct cairn_bytes file = {data, length};
-			found = is_same_file(module, file) && search_symtab(module, file, suffix, see, context);
-			munmap(data, length);
-		}
-	}
-	close(descriptor);
-	return found;
 }

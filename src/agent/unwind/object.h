@@ -43,7 +43,8 @@ struct cairn_object cairn_object_of(const struct dl_phdr_info *info, bool first)
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 
 /* Calls SEE for each function of MODULE whose name ends in SUFFIX until it returns true. `exported` searches the dynamic symbols in
- * memory, `local` searches .symtab in the file (which must be exactly the loaded file). */
+ * memory, `local` searches .symtab in the file, which must be exactly the loaded file, and ends when somebody changes it meanwhile; it
+ * passes over names of more than 2,048 bytes. */
 typedef bool cairn_symbol_visitor(void *context, const struct cairn_object *module, const char *name, uintptr_t address);
 bool cairn_object_exported(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context);
 bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context);

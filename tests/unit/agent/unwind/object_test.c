@@ -1,11 +1,14 @@
-/* object_test.c - a child forked while the loader's list is visited can use the loader, and nobody waits for ever.
+/* object_test.c - a child forked while the loader's list is visited can use the loader, and nobody waits for ever; a file that is changed
+ * while its symbols are read harms nobody.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/object.h"
 #include "tap.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -110,11 +113,84 @@ static void test_fork(void)
 	is_int(cairn_loader_visit(see_one, NULL), 1, "and so does the parent afterwards");
 }
 
+/* The symbols of a copy of this program, at which somebody does something while they are read. */
+struct symbols {
+	int file;
+	void (*at_first)(int file);
+	int seen;
+	uintptr_t last;
+};
+
+static bool see_symbol(void *context, const struct cairn_object *object, const char *name, uintptr_t address)
+{
+	struct symbols *symbols = context;
+	(void)object, (void)name;
+	symbols->last = address;
+	if (symbols->seen++ == 0 && symbols->at_first)
+		symbols->at_first(symbols->file);
+	return false;
+}
+
+static bool take_program(void *context, const struct cairn_object *object)
+{
+	*(struct cairn_object *)context = *object;
+	return true;
+}
+
+static void cut(int file)
+{
+	ok(ftruncate(file, 100) == 0, "the file is cut short");
+}
+
+static void write_again(int file)
+{
+	char byte = 0;
+	ok(pread(file, &byte, 1, 0) == 1 && pwrite(file, &byte, 1, 0) == 1, "the file is written to");
+}
+
+/* Reads the functions whose names end in SUFFIX in a copy of this program without its last CUT_OFF bytes. */
+static struct symbols read_symbols(const char *suffix, void (*at_first)(int file), size_t cut_off)
+{
+	static char bytes[1 << 16];
+	char path[] = "/tmp/object_test.XXXXXX";
+	struct cairn_object object = {0};
+	struct symbols symbols = {mkstemp(path), at_first, 0, 0};
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	for (ssize_t length; (length = read(self, bytes, sizeof bytes)) > 0;)
+		if (write(symbols.file, bytes, (size_t)length) != length)
+			ok(false, "copied");
+	if (ftruncate(symbols.file, lseek(symbols.file, 0, SEEK_END) - (off_t)cut_off) != 0)
+		ok(false, "cut");
+	futimens(symbols.file, (struct timespec[]){{1, 0}, {1, 0}}); /* two changes within a tick of the kernel's clock have one time */
+	close(self);
+	cairn_objects_visit(take_program, &object);
+	object.path = path;
+	cairn_object_local(&object, suffix, see_symbol, &symbols);
+	close(symbols.file);
+	unlink(path);
+	return symbols;
+}
+
+static void test_file(void)
+{
+	struct symbols one = read_symbols("test_other_thread", NULL, 0), all = read_symbols("", NULL, 0);
+	is_int(one.seen, 1, "a function that is not exported is found in the file");
+	ok(one.last == (uintptr_t)test_other_thread, "at its address");
+	is_int(read_symbols("test_other_thing", NULL, 0).seen, 0, "a name that is not there is not found");
+	ok(all.seen > 20, "every name ends in nothing: %d functions", all.seen);
+	is_int(read_symbols("", NULL, 4096).seen, 0, "without the end of its sections the file has no names");
+	int beside = read_symbols("", cut, 0).seen;
+	ok(beside >= 1 && beside < all.seen, "a file that is cut short meanwhile ends the search, after %d", beside);
+	beside = read_symbols("", write_again, 0).seen;
+	ok(beside >= 1 && beside < all.seen, "and so does one that is written to, after %d", beside);
+}
+
 int main(void)
 {
 	alarm(600); /* for a wait that does not end */
 	test_fork();
 	test_handlers();
 	test_other_thread();
+	test_file();
 	return tap_done();
 }
