@@ -450,8 +450,12 @@ static void read_history(struct cairn_profile *profile, struct cairn_bytes secti
 	}
 }
 
-static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
+/* Of samples that were dropped nobody saw the end, so that their share of what lives is not known and no part of the estimate. It takes a
+ * system without memory: otherwise those that are there stand for a sample that finds no place, with a longer period. */
+static void warn_of_losses(struct cairn_profile *profile, const struct cairn_reader *reader, const struct cairn_trailer *trailer)
 {
+	const char *name = reader->name;
+	uint64_t recycled = reader->options.with_freed ? cairn_trailer_number(trailer, "sampler.stacks_recycled") : 0;
 	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
 	uint64_t overlapping = cairn_trailer_number(trailer, "sampler.stacks_overlapping");
 	char size[24];
@@ -459,12 +463,19 @@ static void warn_of_losses(struct cairn_profile *profile, const char *name, cons
 		cairn_profile_warn(profile, "%s: %llu stacks of its ledger overlap or are too deep; what they allocated is shown without a stack",
 				   name, (unsigned long long)overlapping);
 	if (dropped)
-		cairn_profile_warn(profile, "%s: the ledger had no room for %llu sample%s that %s for %s; ledger_bytes makes it larger", name,
-				   (unsigned long long)dropped, dropped == 1 ? "" : "s", dropped == 1 ? "stands" : "stand",
+		cairn_profile_warn(profile,
+				   "%s: the ledger had no room for %llu sample%s that %s for %s; what of that still lives is missing in the "
+				   "total; ledger_bytes makes it larger",
+				   name, (unsigned long long)dropped, dropped == 1 ? "" : "s", dropped == 1 ? "stands" : "stand",
 				   cairn_text_human((double)cairn_trailer_number(trailer, "sampler.dropped_bytes"), size));
 	if (stacks)
 		cairn_profile_warn(profile, "%s: the ledger had no room for the stacks of %llu samples; ledger_bytes makes it larger", name,
 				   (unsigned long long)stacks);
+	if (recycled)
+		cairn_profile_warn(profile,
+				   "%s: %llu call path%s without live memory made room for others; what %s allocated and freed is "
+				   "shown without a stack; ledger_bytes makes room for more",
+				   name, (unsigned long long)recycled, recycled == 1 ? "" : "s", recycled == 1 ? "it" : "they");
 }
 
 void cairn_sections_read(struct cairn_reader *reader, struct cairn_pieces *pieces, struct cairn_bytes maps,
@@ -495,5 +506,5 @@ void cairn_sections_read(struct cairn_reader *reader, struct cairn_pieces *piece
 		return;
 	if (trailer->period && profile->shown != CAIRN_SHOWN_MAPPED)
 		profile->period = (double)trailer->period;
-	warn_of_losses(profile, reader->name, trailer);
+	warn_of_losses(profile, reader, trailer);
 }

@@ -70,6 +70,15 @@ rows = {r["name"]: r for r in json.load(open(sys.argv[1]))["rows"]}
 print(rows["leaf"]); sys.exit(not (rows["leaf"]["flat"] == 100000 and "0x0" not in rows))
 P
 ok $? 'and each object has its name'
+recycled=$(ledger $pid stacks_recycled)
+"$cairn" doctor $pid >"$scratch/doctor" 2>&1
+like "$(tr -s ' ' <"$scratch/doctor")" "*note allocator *; $recycled call paths without live memory made room *ledger_bytes:64M*" \
+	"doctor says whose sums have no name: $recycled"
+"$cairn" churn $pid >"$scratch/churn" 2>&1
+like "$(cat "$scratch/churn")" "*: $recycled call paths without live memory made room for others; what they allocated and freed is shown without a stack*" \
+	'and so does the command that shows such sums'
+"$cairn" top $pid >"$scratch/top" 2>&1
+is "$(grep -c 'made room' "$scratch/top")" 0 'not one that shows live memory only'
 stop
 
 start ,period:1 stacks 100000 100000

@@ -55,7 +55,8 @@ static bool holds(const struct file *file, uint64_t offset, const void *bytes, s
 {
 	for (size_t done = 0, size; done < length; done += size) {
 		size = length - done < piece_size ? length - done : piece_size;
-		if (!read_at(file, offset + done, file->room->piece, size) || memcmp(file->room->piece, (const char *)bytes + done, size) != 0)
+		if (!read_at(file, offset + done, file->room->piece, size) ||
+		    memcmp(file->room->piece, (const char *)bytes + done, size) != 0)
 			return false;
 	}
 	return true;

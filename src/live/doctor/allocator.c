@@ -37,7 +37,7 @@ static const char *needed(const struct cairn_elf *elf, const char *part)
 /* The allocator that Cairn's own engine samples, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char allocator[200], warning[500], why[400], lost[24], stacks[24], period[24];
+	char allocator[200], warning[500], why[400], lost[24], stacks[24], recycled[24], period[24];
 	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
 	if (!allocator[0]) /* a static program has it inside */
 		cairn_diagnosis_field(diagnosis, "engine.inside", allocator, sizeof allocator);
@@ -45,6 +45,7 @@ static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
 	cairn_diagnosis_field(diagnosis, "ledger.dropped", lost, sizeof lost);
 	cairn_diagnosis_field(diagnosis, "ledger.stacks_lost", stacks, sizeof stacks);
+	cairn_diagnosis_field(diagnosis, "ledger.stacks_recycled", recycled, sizeof recycled);
 	cairn_diagnosis_field(diagnosis, "period", period, sizeof period);
 	if (!allocator[0])
 		snprintf(allocator, sizeof allocator, "malloc of the program itself");
@@ -60,9 +61,14 @@ static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	else if (strtod(lost, NULL) > 0)
 		cairn_finding_say(finding, CAIRN_WRONG, "Cairn's own engine profiles %s, but its ledger had no room for %s samples",
 				  allocator, lost);
+	else if (strtod(recycled, NULL) > 0)
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "Cairn's own engine profiles %s; %s call paths without live memory made room in its ledger for others, and "
+				  "what they allocated and freed has no name",
+				  allocator, recycled);
 	else
 		cairn_finding_say(finding, CAIRN_RIGHT, "Cairn's own engine profiles the allocator in use, %s", allocator);
-	if (!why[0] && !warning[0] && finding->level == CAIRN_WRONG)
+	if (!why[0] && !warning[0] && finding->level != CAIRN_RIGHT)
 		finding->advice = cairn_arena_format(
 			&diagnosis->arena,
 			"CAIRN_CONF=ledger_bytes:64M when it is started again, or a longer period: cairn reset --period %.0f %s",

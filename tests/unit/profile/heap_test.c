@@ -373,8 +373,24 @@ static void test_build_ids(void)
 	is_text(build_id_of("/usr/lib/libother.so"), "", "or one that was elsewhere than the trailer says");
 }
 
+/* What the ledger lost is told, each where it shows. */
+static void test_losses(void)
+{
+	static const char text[] = "heap_v2/1\n  t*: 1: 100 [0: 0]\n@ 0x1001\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+				   "1000-2000 r-xp 00000000 08:01 1 /usr/bin/service\n# cairn section samples 1\n# cairn live 0 100 0 1 1 2000 0\n"
+				   "# cairn trailer 1\n# cairn pid 7\n"
+				   "# cairn sampler.dropped 3\n# cairn sampler.dropped_bytes 2097152\n# cairn sampler.stacks_recycled 41\n"
+				   "# cairn end\n";
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){0});
+	ok(warned("3 samples that stand for 2.0 MiB; what of that still lives is missing in the total"), "dropped samples");
+	ok(!warned("41 call paths"), "call paths that were given up are no part of what lives");
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.with_freed = true});
+	ok(warned("41 call paths without live memory made room for others"), "they are of what was freed");
+}
+
 int main(void)
 {
+	test_losses();
 	test_whole();
 	test_threads();
 	test_threads_add_up();
