@@ -221,6 +221,8 @@ void cairn_profile_label_all(struct cairn_profile *profile, const char *key, con
 size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values)
 {
 	size_t sample = profile->sample_count++, width = profile->value_count;
+	if (!profile->stacks) /* nobody asked for the room of no frames: a stack has an address even so */
+		cairn_profile_stack_room(profile, 0);
 	profile->samples = cairn_array_reserve(profile->samples, &profile->sample_capacity, sample + 1, sizeof *profile->samples);
 	profile->samples[sample] = (struct cairn_sample){(uint32_t)profile->stack_count, (uint32_t)depth, labels};
 	profile->stack_count += depth;

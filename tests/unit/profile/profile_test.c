@@ -26,8 +26,19 @@ static void test_labels(void)
 	cairn_profile_free(profile);
 }
 
+static void test_no_frames(void)
+{
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	cairn_profile_append_value(&profile, "space", "bytes");
+	cairn_profile_add_sample(&profile, 0, 0, (const double[]){1});
+	ok(profile.stacks != NULL, "where no sample has frames, their stacks have an address all the same: NULL + 0 is undefined");
+	cairn_profile_free(&profile);
+}
+
 int main(void)
 {
+	test_no_frames();
 	test_labels();
 	return tap_done();
 }
