@@ -100,12 +100,35 @@ static unsigned touch(const struct cairn_request *request)
 {
 	const struct cairn_bytes fields[] = {request->method, request->path, request->query, request->host,
 					     request->origin, request->authorization, request->content_type, request->fetch_site,
-					     request->user_agent, request->body};
+					     request->user_agent, request->cookie, request->if_none_match, request->cairn,
+					     request->body};
 	unsigned sum = 0;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		for (size_t j = 0; j < fields[i].length; j++)
 			sum += (unsigned char)fields[i].data[j];
 	return sum;
+}
+
+/* What serve and the collector do with a request before they answer: the cookie that stands for the token is a part of what was sent, and a
+ * name out of the path ends within its room, whatever was written for its characters. */
+static void look_up(const struct cairn_request *request)
+{
+	static const char *const names[] = {"cairn_80", "a", ""};
+	char name[16];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct cairn_bytes cookie = cairn_request_cookie(request, names[i]);
+		if (cookie.length > 0 && (cookie.data < request->cookie.data ||
+					  cookie.data + cookie.length > request->cookie.data + request->cookie.length ||
+					  memchr(cookie.data, ';', cookie.length)))
+			abort();
+		cairn_token_equal(cookie, "token");
+	}
+	if (cairn_token_equal(request->cairn, "1") != cairn_bytes_equal(request->cairn, cairn_bytes_of("1")))
+		abort();
+	size_t length = cairn_query_decode(request->path, false, name, sizeof name);
+	if (length >= sizeof name || name[length] != 0 || length > request->path.length)
+		abort();
+	cairn_query_get(request->query, "token", name, sizeof name);
 }
 
 static void fill_in(struct cairn_exchange *exchange)
@@ -114,6 +137,7 @@ static void fill_in(struct cairn_exchange *exchange)
 	struct cairn_bytes path = exchange->request.path;
 	char kind = path.length > 1 ? path.data[1] : 'q';
 	unsigned sum = touch(&exchange->request);
+	look_up(&exchange->request);
 	if (kind == 'c') { /* content kept elsewhere */
 		cairn_response_start(response, 200, "text/plain");
 		world.contents++;
@@ -290,6 +314,8 @@ static const char *const phrases[] = {
 	"POST /n HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n", "X: y\r\n",
 	"POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n",
 	"POST /q HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhelloGET /c HTTP/1.1\r\nHost: x\r\n\r\n",
+	"GET /q HTTP/1.1\r\nHost: x\r\nCookie: a=b; cairn_80=token ;=;;a\r\nX-Cairn: 1\r\n\r\n", "Cookie: cairn_80=", "Cookie: a\r\n",
+	"X-Cairn: 1\r\n", "GET /q%2f..%2F%00%zz%?token=%41%&token HTTP/1.1\r\nHost: x\r\n", "GET http://x/../q//%",
 };
 
 static void send_some(int client, const char *data, size_t length)
