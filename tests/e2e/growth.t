@@ -36,4 +36,18 @@ grows dumps 5 gallery -q {}
 for question in services leaks 'diff --version 1..2' bill timeline top; do grows instances 10 fleet $question -q --service api --store sqlite:{} --from=-6h; done
 grows processes 5 top -q --tree {}
 grows browsers 4 serve -q --no-token --listen {page} {}
+
+# Short programs that a sampled program starts: the middle of five runs of 300, with the agent and without, in turn.
+python3 - "$cairn" >"$scratch/short" <<'P'
+import statistics, subprocess, sys, time
+loop = ["sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"]
+def seconds(command):
+    start = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - start
+pairs = [(seconds(loop), seconds([sys.argv[1], "run", "--", *loop])) for _ in range(5)]
+bare, sampled = (statistics.median(column) for column in zip(*pairs))
+print(f"{sampled / bare:.2f} times the {bare / 300 * 1e3:.1f} ms of one without it"); sys.exit(sampled > 3 * bare)
+P
+ok $? "a short program in a sampled one takes at most 3 times as long: $(tail -n 1 "$scratch/short")"
 done_testing

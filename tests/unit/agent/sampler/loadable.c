@@ -19,6 +19,10 @@ static void (*choose(void))(void)
 void loadable_chosen(void) __attribute__((ifunc("choose")));
 void (*loadable_pointer)(void) = loadable_chosen;
 
+#ifdef LOADABLE_MANY
+char *(*loadable_table[])(const char *text) = {[0 ... LOADABLE_MANY - 1] = loadable_copy};
+#endif
+
 void *(*loadable_malloc(void))(size_t size)
 {
 	return malloc;

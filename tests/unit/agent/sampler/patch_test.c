@@ -98,6 +98,35 @@ static void test_many(void)
 	dlclose(handles[0]);
 }
 
+/* Libraries that are loaded beside one of 50,000 relocations. */
+static void test_beside_large(void)
+{
+	enum { large = 50000, some = 20, first = 2000 };
+	char path[sizeof original + 8];
+	void *small[some];
+	snprintf(path, sizeof path, "%.*s-many.so", (int)(strlen(original) - strlen(".so")), original);
+	struct work before = work_now(), work;
+	void *handle = dlopen(path, RTLD_LAZY);
+	ok(cairn_patch_try(NULL) && is_hooked(handle), "a library of many relocations is changed");
+	work = work_since(before);
+	ok(work.relocations >= large && work.relocations < large + 200, "each is looked at once: %llu",
+	   (unsigned long long)work.relocations);
+	before = work_now();
+	for (int i = 0; i < some; i++) {
+		small[i] = dlopen(copy_path(first + i), RTLD_LAZY);
+		cairn_patch_try(NULL);
+	}
+	for (int i = 0; i < some; i++) {
+		ok(is_hooked(small[i]), "library %d beside it is changed", i + 1);
+		dlclose(small[i]);
+	}
+	work = work_since(before);
+	ok(work.relocations < some * 200 && work.objects == some,
+	   "and those of the large one are not looked at again: %llu relocations of %llu objects",
+	   (unsigned long long)work.relocations, (unsigned long long)work.objects);
+	dlclose(handle);
+}
+
 /* Another library at the same place: the last one, one in the middle, and two for one. */
 static void test_replaced(void)
 {
@@ -231,6 +260,7 @@ int main(void)
 	mmap(LOADABLE_PAGE, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	ok(mkdtemp(folder) && cairn_patch_prepare(&error) && cairn_patch_apply(true, NULL), "the allocator is found");
 	test_many();
+	test_beside_large();
 	test_replaced();
 	test_namespace();
 	test_incomplete();
