@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `cairn serve` on folders, without a browser: dumps that are written, replaced and damaged, runs of one program, what is shown of source files,
-# and a server that is killed.
+# a server that is killed, and a program that is written over while its names are read.
 . tests/e2e/lib.sh
 . tests/e2e/serve.sh
 
@@ -286,6 +286,43 @@ holds 'what becomes a dump is shown' wait_for 20 dumps_are 7
 # More names change at once than are listed: then all files are looked at.
 (cd logged && seq -f 'echo x >f%.0f' 3000 | sh && sed 's/4096/7777/g' a.heap >last.heap)
 holds 'a dump among thousands of other files is found' wait_for 20 dumps_are 8
+kill -INT $server
+wait $server
+
+# A program that is written over, as `cp` does it, while its names are read.
+mkdir cut
+python3 -c 'print(".text\n.globl main\nmain: ret\n" + "".join(f".globl f{i}\n.type f{i}, @function\nf{i}: ret\n.size f{i}, 1\n" for i in range(20000)) + ".section .note.GNU-stack")' >cut.s
+cc -Wl,--build-id=none -o cut.whole cut.s || broken 'the program of many functions is built'
+cp cut.whole cut.program
+first=$(nm cut.whole | awk '$3 == "f0" { print $1 }')
+python3 - <<'P' &
+whole = open("cut.whole", "rb").read()
+while True:
+    with open("cut.program", "r+b", buffering=0) as file:
+        file.truncate(4096)
+        file.write(whole)
+P
+writer=$!
+children+=("$writer")
+export XDG_CACHE_HOME=$scratch/cut.cache
+serve cut || broken 'cairn serve starts'
+survived=0
+processes_are() { [ "$(get /api/processes | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["processes"]))')" -ge "$1" ]; }
+for i in 1 2 3; do
+	python3 - "$i" "$scratch/cut.program" "$first" <<'P'
+import sys
+number, program, first = int(sys.argv[1]), sys.argv[2], 0x555555554000 + int(sys.argv[3], 16)
+with open("cut/.part", "w") as out:
+    out.write("heap_v2/1\n  t*: 20000: 20000 [0: 0]\n" + "".join(f"@ {first + k + 1:#x}\n  t*: 1: 1 [0: 0]\n" for k in range(20000)))
+    out.write(f"\nMAPPED_LIBRARIES:\n555555554000-555555654000 r-xp 00000000 fe:00 1 {program}\n")
+    out.write(f"# cairn trailer 1\n# cairn pid {100 + number}\n# cairn time {1700000000 + number}.0\n# cairn end\n")
+P
+	rm -rf "$XDG_CACHE_HOME"
+	mv cut/.part "cut/$i.heap"
+	wait_for 20 processes_are $i && [ "$(code /api/tree)" = 200 ] && survived=$((survived + 1))
+done
+kill "$writer"
+is "$survived" 3 'a program that is cut short while its names are read ends no server'
 kill -INT $server
 wait $server
 done_testing
