@@ -70,13 +70,9 @@ void cairn_table_list(struct cairn_table *table, cairn_table_columns *columns, v
 	cairn_json_close(table->json, ']');
 }
 
-/* How many characters TEXT is wide. */
 static int width_of(struct cairn_bytes text)
 {
-	int width = 0;
-	for (size_t i = 0; i < text.length; i++)
-		width += ((unsigned char)text.data[i] & 0xc0) != 0x80;
-	return width;
+	return (int)cairn_utf8_columns(text);
 }
 
 int cairn_table_indent(const struct cairn_table *table)

@@ -77,6 +77,23 @@ void cairn_utf8_show_coloured(struct cairn_buffer *out, struct cairn_bytes text)
 	show(out, text, true, true);
 }
 
+size_t cairn_utf8_step(struct cairn_bytes text)
+{
+	size_t length = colour_length(text);
+	length = length ? length : cairn_utf8_length(text);
+	return length ? length : 1;
+}
+
+size_t cairn_utf8_columns(struct cairn_bytes text)
+{
+	size_t columns = 0;
+	while (text.length > 0) {
+		columns += colour_length(text) == 0;
+		text = cairn_bytes_skip(text, cairn_utf8_step(text));
+	}
+	return columns;
+}
+
 bool cairn_utf8_valid(struct cairn_bytes text)
 {
 	while (text.length > 0) {

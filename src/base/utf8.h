@@ -23,6 +23,13 @@ void cairn_utf8_show_lines(struct cairn_buffer *out, struct cairn_bytes text);
 /* The same for text that we have coloured ourselves: codes that only set how characters look (ESC [ … m) stay as well. */
 void cairn_utf8_show_coloured(struct cairn_buffer *out, struct cairn_bytes text);
 
+/* The length of what stands at the start of TEXT, which is not empty: a code that only sets how characters look, a well-formed character,
+ * or one other byte. */
+size_t cairn_utf8_step(struct cairn_bytes text);
+
+/* How many columns TEXT takes: one for each character, none for such a code. */
+size_t cairn_utf8_columns(struct cairn_bytes text);
+
 bool cairn_utf8_valid(struct cairn_bytes text);
 
 #endif

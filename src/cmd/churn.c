@@ -43,5 +43,6 @@ const struct cairn_command cairn_command_churn = {
 	.groups = cairn_report_groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.prepare = prepare, .check = check, .folds = true, .rows = 20, .show = show},
+	.view = &(const struct cairn_view_command){
+		.prepare = prepare, .check = check, .fits = true, .folds = true, .rows = 20, .show = show},
 };

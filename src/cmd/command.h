@@ -89,6 +89,10 @@ void cairn_print(FILE *file, const char *format, ...) __attribute__((format(prin
  * through cairn_utf8_show_coloured. Returns the exit code. */
 int cairn_say_output(const char *path, struct cairn_bytes bytes);
 
+/* The same for tables and sentences, which on a terminal are made to fit its width (base/fit.h). With AS_JSON, they are a JSON answer, which
+ * is not. */
+int cairn_say_text(const char *path, struct cairn_bytes text, bool as_json);
+
 /* The same to standard output for text from an agent or a server: cleaned even if standard output is not a terminal. */
 int cairn_say_lines(struct cairn_bytes text);
 

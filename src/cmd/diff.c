@@ -27,5 +27,5 @@ const struct cairn_command cairn_command_diff = {
 	.groups = groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.compares = true, .folds = true, .rows = 10, .write = cairn_diff_report},
+	.view = &(const struct cairn_view_command){.compares = true, .fits = true, .folds = true, .rows = 10, .write = cairn_diff_report},
 };

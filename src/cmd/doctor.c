@@ -62,7 +62,7 @@ static int examine(struct cairn_diagnosis *diagnosis, bool as_json)
 	} else {
 		write_text(findings, &out);
 	}
-	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	int code = cairn_say_text(NULL, cairn_buffer_bytes(&out), as_json);
 	cairn_buffer_free(&out);
 	return code != CAIRN_EXIT_DONE ? CAIRN_EXIT_USAGE : good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
 }

@@ -546,7 +546,7 @@ static int run(const void *values, int operand_count, char **operands)
 		struct cairn_symbolize_scope scope = {view->samples, view->sample_count, view->value};
 		struct cairn_bytes text = cairn_buffer_bytes(&out);
 		cairn_source_note_unnamed(&series->profile, &unnamed, &scope, &text);
-		code = cairn_say_output(own.setup.output, text);
+		code = cairn_say_text(own.setup.output, text, own.setup.json);
 		cairn_buffer_free(&out);
 	}
 	cairn_symbolize_report_free(&unnamed);

@@ -131,7 +131,7 @@ static int run_group(const struct options *options, bool json)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		(json ? cairn_charge_json : cairn_charge_text)(&charge, &out);
-		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
+		code = cairn_say_text(options->output, cairn_buffer_bytes(&out), json);
 		cairn_buffer_free(&out);
 	}
 	cairn_charge_free(&charge);
@@ -171,7 +171,7 @@ static int run(const void *values, int count, char **operands)
 			write_picture(account, page, &out);
 		else
 			write_text(account, &out);
-		code = cairn_say_output(output, cairn_buffer_bytes(&out));
+		code = cairn_say_text(output, cairn_buffer_bytes(&out), json || svg || page);
 		cairn_buffer_free(&out);
 	}
 	cairn_account_free(account);

@@ -1,7 +1,9 @@
 /* say.c - everything that commands print: errors and notes on standard error, results on standard output or to a file.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/fit.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Messages contain names of files and processes, which may contain anything: only text goes to a terminal. */
@@ -97,6 +100,29 @@ int cairn_say_output(const char *path, struct cairn_bytes bytes)
 	bool good = cairn_file_write(path, bytes, &error) || (errno == EPIPE && standard);
 	cairn_buffer_free(&shown);
 	return good ? CAIRN_EXIT_DONE : cairn_say_error(error.text);
+}
+
+/* The width of the terminal on standard output. */
+static size_t terminal_width(void)
+{
+	struct winsize size = {0};
+	const char *columns = getenv("COLUMNS");
+	struct cairn_bytes rest = cairn_bytes_of(columns ? columns : "");
+	uint64_t wanted;
+	if (cairn_text_decimal(&rest, &wanted) && rest.length == 0 && wanted > 0)
+		return (size_t)wanted;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+int cairn_say_text(const char *path, struct cairn_bytes text, bool as_json)
+{
+	if (as_json || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO))
+		return cairn_say_output(path, text);
+	struct cairn_buffer fitted = cairn_buffer(SIZE_MAX);
+	cairn_fit_lines(text, terminal_width(), &fitted);
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&fitted));
+	cairn_buffer_free(&fitted);
+	return code;
 }
 
 int cairn_say_lines(struct cairn_bytes text)

@@ -30,5 +30,5 @@ const struct cairn_command cairn_command_tags = {
 	.groups = cairn_report_groups,
 	.refusals = refusals,
 	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.prepare = prepare, .folds = true, .rows = 30, .show = show},
+	.view = &(const struct cairn_view_command){.prepare = prepare, .fits = true, .folds = true, .rows = 30, .show = show},
 };

@@ -103,5 +103,5 @@ const struct cairn_command cairn_command_top = {
 	.refusals = refusals,
 	.options_size = sizeof(struct options),
 	.run = run,
-	.view = &(const struct cairn_view_command){.folds = true, .rows = 30, .show = show},
+	.view = &(const struct cairn_view_command){.fits = true, .folds = true, .rows = 30, .show = show},
 };

@@ -279,7 +279,8 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	setup->source.unnamed = setup->source.quiet ? NULL : &unnamed;
 	int code = cairn_source_load(&profile, &setup->source, operand_count, operands, &error) &&
 				   cairn_view_show(command, options, &profile, &out, &error)
-			   ? cairn_say_output(setup->output, cairn_buffer_bytes(&out))
+			   ? (command->view->fits ? cairn_say_text(setup->output, cairn_buffer_bytes(&out), setup->json)
+						  : cairn_say_output(setup->output, cairn_buffer_bytes(&out)))
 			   : cairn_say_failure(&error);
 	cairn_buffer_free(&out);
 	cairn_symbolize_report_free(&unnamed);

@@ -51,6 +51,7 @@ extern const struct cairn_option_group cairn_report_groups[];
 struct cairn_view_command {
 	bool takes_pattern; /* takes a REGEX before the sources */
 	bool compares;      /* takes two sources; the first is the base of the second */
+	bool fits;          /* its tables are made to fit a terminal */
 	bool folds;         /* charges the memory of wrappers to their callers by default */
 	/* Sets the options that the command requires, before anything is read and again before it is shown; may be NULL. */
 	void (*prepare)(void *options);

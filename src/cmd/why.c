@@ -271,7 +271,7 @@ static int try_remedy(const struct options *options, struct cairn_trial *trial, 
 		cairn_trial_json(trial, cairn_target_process(&target), &out);
 	else
 		cairn_trial_text(trial, &out);
-	int code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
+	int code = cairn_say_text(options->output, cairn_buffer_bytes(&out), json);
 	cairn_buffer_free(&out);
 	return code;
 }
@@ -297,7 +297,7 @@ static int compare(const struct options *options, char *const *command, bool jso
 	take_signals();
 	if (strcmp(options->compare, "help") == 0) {
 		cairn_compare_help(&out);
-		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
+		code = cairn_say_text(options->output, cairn_buffer_bytes(&out), json);
 	} else if (!command[0] || rounds > CAIRN_COMPARE_ROUNDS) {
 		code = cairn_say_usage(command[0] ? "--rounds is a number from 1 to 50"
 						  : "--compare needs a program: -- ./service ARGUMENTS");
@@ -305,7 +305,7 @@ static int compare(const struct options *options, char *const *command, bool jso
 		code = cairn_say_failure(&error);
 	} else {
 		(json ? cairn_compare_json : cairn_compare_text)(&all, &out);
-		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
+		code = cairn_say_text(options->output, cairn_buffer_bytes(&out), json);
 	}
 	cairn_compare_free(&all);
 	cairn_buffer_free(&out);
@@ -341,7 +341,7 @@ static int run(const void *values, int count, char **operands)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		(json ? write_json : write_text)(&why, &out);
-		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
+		code = cairn_say_text(options->output, cairn_buffer_bytes(&out), json);
 		cairn_buffer_free(&out);
 	}
 	cairn_why_free(&why);

@@ -68,6 +68,22 @@ is "$(grep -c $'\033' "$scratch/text")" 0 'and no colour, unless on a terminal'
 colour=$(script -qec "'$cairn' diff '$before' '$after'" /dev/null 2>/dev/null | grep -c $'\033\\[90m')
 if command -v script >/dev/null; then [ "$colour" -gt 5 ]; ok $? 'where it is grey'; else skip 'where it is grey' 'no script here'; fi
 is "$(NO_COLOR=1 script -qec "NO_COLOR=1 '$cairn' diff '$before' '$after'" /dev/null 2>/dev/null | grep -c $'\033\\[90m')" 0 'but for those who want no colour'
+# columns FILE: the widest line that is no command to copy.
+columns() {
+	sed $'s/\033\\[[0-9;]*m//g' "$1" | tr -d '\r' | grep -v -e '-> ' | LC_ALL=C.UTF-8 awk '{ if (length($0) > most) most = length($0) } END { print most }'
+}
+if command -v script >/dev/null; then
+	script -qec "COLUMNS=60 '$cairn' doctor '$after'" "$scratch/narrow" >/dev/null 2>&1
+	script -qec "COLUMNS=200 '$cairn' doctor '$after'" "$scratch/wide" >/dev/null 2>&1
+	sed -i '/^Script /d' "$scratch/narrow" "$scratch/wide"
+	[ "$(columns "$scratch/narrow")" -le 60 ] && [ "$(columns "$scratch/wide")" -gt 80 ]
+	ok $? 'on a terminal, lines fit its width'
+else
+	skip 'on a terminal, lines fit its width' 'no script here'
+fi
+COLUMNS=60 "$cairn" doctor "$after" >"$scratch/text" 2>/dev/null
+[ "$(columns "$scratch/text")" -gt 80 ]
+ok $? 'a pipe has none'
 "$cairn" flame --base "$before" "$after" -o "$scratch/out.svg" 2>/dev/null
 like "$(cat "$scratch/out.svg")" '*within the noise of sampling*fill="#dcdad6"*' 'flame --base: noise is grey'
 is "$(grep -A4 '>0x9000 (' "$scratch/out.svg" | grep -c dcdad6)" 0 'and what grew is not'

@@ -49,11 +49,11 @@ struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_opt
 	return NULL;
 }
 
-int cairn_fleet_answer_end(struct cairn_store *store, struct cairn_store_processes *processes, struct cairn_buffer *out)
+int cairn_fleet_answer_end(struct cairn_store *store, struct cairn_store_processes *processes, bool as_json, struct cairn_buffer *out)
 {
 	cairn_store_processes_free(processes);
 	cairn_store_close(store);
-	int code = out->length ? cairn_say_output(NULL, cairn_buffer_bytes(out)) : CAIRN_EXIT_DONE;
+	int code = out->length ? cairn_say_text(NULL, cairn_buffer_bytes(out), as_json) : CAIRN_EXIT_DONE;
 	cairn_buffer_free(out);
 	return code;
 }

@@ -24,8 +24,8 @@ struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_opt
 					     char **operands, struct cairn_store_processes *processes, size_t *rows,
 					     struct cairn_error *error);
 
-/* And what it ends with: prints OUT and frees everything. Returns the exit code. */
-int cairn_fleet_answer_end(struct cairn_store *store, struct cairn_store_processes *processes, struct cairn_buffer *out);
+/* And what it ends with: prints OUT, which is JSON with AS_JSON, and frees everything. Returns the exit code. */
+int cairn_fleet_answer_end(struct cairn_store *store, struct cairn_store_processes *processes, bool as_json, struct cairn_buffer *out);
 
 /* The service that all of PROCESSES are of; NULL, with a sentence, where there are several. */
 const char *cairn_fleet_answer_service(const struct cairn_store_processes *processes, struct cairn_error *error);

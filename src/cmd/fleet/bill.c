@@ -202,7 +202,7 @@ int cairn_fleet_answer_bill(const void *values, int operand_count, char **operan
 	struct lines *lines = cairn_array_zero(processes.count, sizeof *lines);
 	if (!cairn_store_bills(store, &processes, take_line, lines, &error)) {
 		free(lines);
-		cairn_fleet_answer_end(store, &processes, &out);
+		cairn_fleet_answer_end(store, &processes, options->json, &out);
 		return cairn_say_failure(&error);
 	}
 	struct bill *bills = make_bills(&processes, lines, &count);
@@ -213,5 +213,5 @@ int cairn_fleet_answer_bill(const void *values, int operand_count, char **operan
 	for (size_t i = 0; !options->json && i < count; i++)
 		write_text(&bills[i], &out);
 	free(bills);
-	return cairn_fleet_answer_end(store, &processes, &out);
+	return cairn_fleet_answer_end(store, &processes, options->json, &out);
 }

@@ -325,7 +325,7 @@ int cairn_fleet_answer_diff(const void *values, int operand_count, char **operan
 		    compare(store, &processes, dots + 2, &options, &comparison, &contrast, &error);
 	if (good)
 		write_answer(&comparison, &contrast, rows, before, dots + 2, options.answer.json, &out);
-	int code = store ? cairn_fleet_answer_end(store, &processes, &out) : CAIRN_EXIT_FAILED;
+	int code = store ? cairn_fleet_answer_end(store, &processes, options.answer.json, &out) : CAIRN_EXIT_FAILED;
 	for (size_t i = 0; i < comparison.room; i++)
 		free(comparison.instances[i].rows);
 	free(comparison.instances);

@@ -125,6 +125,6 @@ int cairn_fleet_answer_leaks(const void *values, int operand_count, char **opera
 		cairn_fleet_answer_table_end(&answer);
 	}
 	cairn_fleet_free(&fleet);
-	int code = cairn_fleet_answer_end(store, &processes, &out);
+	int code = cairn_fleet_answer_end(store, &processes, options->json, &out);
 	return good ? code : cairn_say_failure(&error);
 }

@@ -84,7 +84,7 @@ int cairn_fleet_answer_services(const void *values, int operand_count, char **op
 	cairn_table_rows(&answer.table, "services", service_columns, NULL, services, rows && rows < count ? rows : count, sizeof *services);
 	cairn_fleet_answer_table_end(&answer);
 	free(services);
-	return cairn_fleet_answer_end(store, &processes, &out);
+	return cairn_fleet_answer_end(store, &processes, options.json, &out);
 }
 
 static int compare_ends(const void *a, const void *b)
@@ -138,5 +138,5 @@ int cairn_fleet_answer_kills(const void *values, int operand_count, char **opera
 	cairn_table_close(&answer.table, ']');
 	cairn_fleet_answer_table_end(&answer);
 	free(ended);
-	return cairn_fleet_answer_end(store, &processes, &out);
+	return cairn_fleet_answer_end(store, &processes, options.json, &out);
 }

@@ -42,5 +42,5 @@ int cairn_fleet_answer_timeline(const void *values, int operand_count, char **op
 	for (size_t i = 0; i < count; i++)
 		writing.any_limit |= instants[i].limit > 0;
 	cairn_table_rows(&table, NULL, columns, &writing, instants + first, count - first, sizeof *instants);
-	return cairn_fleet_answer_end(store, &processes, &out);
+	return cairn_fleet_answer_end(store, &processes, false, &out);
 }
