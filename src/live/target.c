@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "http/client.h"
 #include "http/peer.h"
+#include "live/attach/subject.h"
 #include "live/core/companion.h"
 #include "live/endpoint.h"
 #include "live/enter.h"
@@ -18,6 +19,7 @@
 #include "process/life.h"
 #include "process/proc.h"
 #include "profile/read.h"
+#include "protocol/attached.h"
 #include "symbol/live.h"
 
 #include <dirent.h>
@@ -250,6 +252,22 @@ static bool fail_foreign(const struct cairn_target *target, const char *path, un
 			  "asked", target->pid, path, user);
 }
 
+/* Whether the agent that PID has loaded was detached: it is there, and nothing runs. */
+static bool was_detached(int pid)
+{
+	struct cairn_subject subject;
+	struct cairn_attach agent = {.version = 0};
+	struct cairn_ledger_header header;
+	if (cairn_ledger_header_of(pid, &header) || !cairn_subject_open(&subject, pid, NULL))
+		return false;
+	const struct cairn_subject_module *library = cairn_subject_find(&subject, CAIRN_SUBJECT_AGENT);
+	uint64_t address = library ? cairn_subject_symbol(library, "cairn_attached") : 0;
+	bool detached = address && cairn_subject_read(&subject, address, &agent, sizeof agent) == sizeof agent &&
+			agent.version == CAIRN_ATTACH_VERSION && agent.state == CAIRN_ATTACH_DETACHED;
+	cairn_subject_close(&subject);
+	return detached;
+}
+
 static bool find_process(struct cairn_target *target, struct cairn_error *error)
 {
 	char path[64];
@@ -281,10 +299,13 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (target->foreign)
 		return fail_foreign(target, tried, target->foreign_user, error);
 	target->loaded = cairn_target_has_loaded(target->pid);
+	if (target->loaded && was_detached(target->pid))
+		return cairn_fail(error, "no agent runs in process %d: it was detached; 'cairn attach %d' starts it again", target->pid,
+				  target->pid);
 	if (target->loaded)
 		return cairn_fail(error,
 				  "process %d has loaded the agent, which does not answer; 'cairn doctor %d' explains why. If it has not "
-				  "started yet, or was detached, 'cairn attach %d' starts it",
+				  "started yet, 'cairn attach %d' starts it",
 				  target->pid, target->pid, target->pid);
 	struct cairn_arena arena = {0};
 	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");

@@ -79,7 +79,10 @@ like "$("$cairn" gdump $glibc off)" "$glibc: no more dumps are written at new hi
 fails "the process does not use jemalloc; 'cairn rss PID' breaks down its memory" stats $glibc
 fails "--period takes a size from 1 to 1T, such as 512K, not '0'" reset --period 0 $glibc
 "$cairn" detach $glibc >/dev/null
-fails "If it has not started yet, or was detached, 'cairn attach $glibc' starts it" status $glibc
+detached="no agent runs in process $glibc: it was detached; 'cairn attach $glibc' starts it again"
+fails "$detached" detach $glibc
+fails "$detached" top $glibc
+fails "$detached" status $glibc
 holds "which is so" "$cairn" attach -q $glibc
 kill $glibc
 fails "gives it one now, or start it with" status $$

@@ -168,7 +168,7 @@ for way in top attach; do
 	else
 		holds "and by attach" "$cairn" attach -q --period 32K $idle
 		"$cairn" detach $idle >/dev/null
-		like "$("$cairn" top $idle 2>&1)" "cairn: process $idle has loaded the agent, which does not answer*" "detached it is left alone"
+		like "$("$cairn" top $idle 2>&1)" "cairn: no agent runs in process $idle: it was detached*" "detached it is left alone"
 		is "$(threads $idle)" 1 "with one thread"
 	fi
 	exec 7>&-
