@@ -240,6 +240,23 @@ bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)
 	return text.length == 0;
 }
 
+bool cairn_text_date(const char *text, int64_t *ns)
+{
+	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d"};
+	enum { year_first = 1970, year_last = 2261 }; /* which nanoseconds reach */
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		struct tm date = {.tm_isdst = -1};
+		const char *end = strptime(text, forms[i], &date);
+		bool utc = end && strcmp(end, "Z") == 0;
+		if (!end || (*end && !utc) || date.tm_year < year_first - 1900 || date.tm_year > year_last - 1900)
+			continue;
+		time_t seconds = utc ? timegm(&date) : mktime(&date);
+		*ns = (int64_t)seconds * CAIRN_SECOND_NS;
+		return seconds >= 0;
+	}
+	return false;
+}
+
 int cairn_text_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);

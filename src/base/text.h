@@ -42,6 +42,10 @@ bool cairn_text_duration(const char *text, int64_t *ns);
 /* All of TEXT as seconds with up to nine digits of fraction, in nanoseconds. */
 bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns);
 
+/* All of TEXT as a date with an optional time of day, 2026-11-18, 2026-11-18T19:00 or 2026-11-18 19:00:30: local time, or UTC if Z
+ * follows. */
+bool cairn_text_date(const char *text, int64_t *ns);
+
 /* All of TEXT as a share: a percentage such as 90%, or a number from 0 to 1. */
 bool cairn_text_share(const char *text, double *share);
 

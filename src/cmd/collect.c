@@ -188,7 +188,7 @@ static int run(const void *values, int operand_count, char **operands)
 	bool good = operand_count == 0 || cairn_fail_usage(&error, "collect takes options only, not '%.100s'", operands[0]);
 	if (good && options->naming_time && (!cairn_text_duration(options->naming_time, &collector.namer.time_ns) || collector.namer.time_ns <= 0))
 		good = cairn_fail_usage(&error, "--naming-time takes a time such as 30s or 2m, not '%.40s'", options->naming_time);
-	good = good && (collector.store_name = cairn_store_name(options->store, &error)) &&
+	good = good && (collector.store_name = cairn_store_name(options->store, &arena, &error)) &&
 	       (!options->tokens || cairn_senders_read(&collector.senders, options->tokens, &error)) &&
 	       cairn_spool_open(&collector.spool, folder, options->spool_bytes ? options->spool_bytes : usual_spool, &error);
 	collector.spool.shared = cairn_senders_are_several(&collector.senders);

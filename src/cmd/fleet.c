@@ -135,7 +135,8 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 	struct cairn_error error;
 	struct cairn_fleet_options options = {0};
 	struct cairn_buffer source = cairn_buffer(1 << 20);
-	bool good = take_options(&argc, argv, &options, &error) && (options.store = cairn_store_name(options.store, &error));
+	struct cairn_arena arena = {0};
+	bool good = take_options(&argc, argv, &options, &error) && (options.store = cairn_store_name(options.store, &arena, &error));
 	if (good && options.version && strstr(options.version, ".."))
 		good = cairn_fail_usage(&error, "--version A..B is for diff; %s shows one release", view->name);
 	if (good) {
@@ -148,6 +149,7 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 		arguments[argc++] = source.data;
 	int code = good ? cairn_run_command(view, argc, arguments) : cairn_say_failure(&error);
 	free(arguments);
+	cairn_arena_free(&arena);
 	cairn_buffer_free(&source);
 	return code;
 }
@@ -202,8 +204,9 @@ static int run(int argc, char **argv)
 {
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return show_questions(argc < 2 ? CAIRN_EXIT_USAGE : CAIRN_EXIT_DONE);
+	const char *word = strcmp(argv[1], "rss") == 0 ? "bill" : argv[1]; /* `cairn rss` is the same of one process */
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-		if (strcmp(argv[1], word_of(&questions[i])) == 0 && !is_picture(argc, argv))
+		if (strcmp(word, word_of(&questions[i])) == 0 && !is_picture(argc, argv))
 			return cairn_run_command(&questions[i], argc - 1, argv + 1);
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (strcmp(argv[1], views[i]->name) == 0)

@@ -53,13 +53,13 @@ const struct cairn_option cairn_target_option_table[] = {
 #define AT(member) offsetof(struct cairn_fleet_options, member)
 
 const struct cairn_option cairn_fleet_option_table[] = {
-	{0, "store", "STORE", "the store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE (default: $CAIRN_STORE)", CAIRN_OPTION_TEXT,
+	{0, "store", "STORE", "the store: PATH, sqlite:PATH or clickhouse://HOST:PORT/DATABASE (default: $CAIRN_STORE)", CAIRN_OPTION_TEXT,
 	 AT(store), 0},
 	{0, "service", "NAME", "only processes of this service", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "version", "VERSION", "only this release; A..B compares two (diff)", CAIRN_OPTION_TEXT, AT(version), 0},
 	{0, "instance", "HOST[:PID]", "only this process, or those of this host", CAIRN_OPTION_TEXT, AT(instance), 0},
 	{0, "label", "KEY=VALUE", "only processes with this label; can be repeated", CAIRN_OPTION_LIST, AT(labels), 0},
-	{0, "from", "TIME", "begin here: -6h, or seconds since 1970 (default: an hour ago; leaks, timeline: a day ago)",
+	{0, "from", "TIME", "begin here: -6h, 2026-11-18T19:00 or seconds since 1970 (default: an hour ago; leaks, timeline: a day)",
 	 CAIRN_OPTION_TEXT, AT(from), 0},
 	{0, "to", "TIME", "end here (default: now)", CAIRN_OPTION_TEXT, AT(to), 0},
 	{0, "per-instance", NULL, "show the mean of the instances instead of their sum", CAIRN_OPTION_FLAG, AT(per_instance), 0},

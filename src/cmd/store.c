@@ -34,7 +34,10 @@ static int run(const void *values, int operand_count, char **operands)
 	static const struct cairn_option days = {.name = "keep-days", .kind = CAIRN_OPTION_COUNT};
 	if (options->keep_days && !cairn_option_set(&days, &keep_days, options->keep_days, &error))
 		return cairn_say_failure(&error);
-	struct cairn_store *store = cairn_store_create(operands[1], &error);
+	struct cairn_arena arena = {0};
+	const char *name = cairn_store_name(operands[1], &arena, &error);
+	struct cairn_store *store = name ? cairn_store_create(name, &error) : NULL;
+	cairn_arena_free(&arena);
 	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &keep_days : NULL, &error) &&
 		    cairn_store_check(store, &error);
 	cairn_store_close(store);

@@ -151,6 +151,7 @@ struct loop {
 	size_t sender_count;
 	struct cairn_watch_verdicts *verdicts; /* NULL where nobody would hear them */
 	struct cairn_memory_groups groups;
+	struct cairn_arena arena; /* of the name of the store */
 	struct cairn_watched *items;
 	size_t count;
 	size_t named;          /* those named by the user; the rest is room for descendants */
@@ -650,7 +651,8 @@ static bool open_sender(struct loop *loop, const char *to, struct cairn_error *e
 static bool open_senders(struct loop *loop, struct cairn_error *error)
 {
 	const struct options *options = loop->options;
-	bool good = open_sender(loop, options->push, error) && open_sender(loop, options->store, error);
+	const char *store = options->store ? cairn_store_name(options->store, &loop->arena, error) : NULL;
+	bool good = (store || !options->store) && open_sender(loop, options->push, error) && open_sender(loop, store, error);
 	for (size_t i = 0; good && i < options->forwards.count; i++)
 		good = open_sender(loop, options->forwards.items[i], error);
 	return good;
@@ -660,6 +662,7 @@ static void close_senders(struct loop *loop)
 {
 	for (size_t i = 0; i < loop->sender_count; i++)
 		cairn_push_close(loop->senders[i]);
+	cairn_arena_free(&loop->arena);
 }
 
 static int watch_all(struct loop *loop, int64_t duration_ns, int count, char **operands)
@@ -748,7 +751,10 @@ static bool check_options(const struct options *options, int count, char **opera
 	if (options->from && (!cairn_target_is(options->from) || cairn_target_pid(options->from)))
 		return cairn_fail_usage(error, "--from takes a URL such as http://localhost:4000/debug/prof/mem, not '%.100s'",
 					options->from);
-	if (options->store && !cairn_store_name(options->store, error))
+	struct cairn_arena arena = {0};
+	bool stored = !options->store || cairn_store_name(options->store, &arena, error);
+	cairn_arena_free(&arena);
+	if (!stored)
 		return false;
 	if (count + (int)options->services.count == 0)
 		return cairn_fail_usage(error, "missing TARGET: a PID, socket or URL; or --service NAME");

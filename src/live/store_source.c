@@ -21,8 +21,9 @@ static bool read_time(const char *text, const char *option, int64_t now, int64_t
 	struct cairn_bytes rest = cairn_bytes_of(text);
 	if (text[0] == '-' && cairn_text_duration(text + 1, &span) && span >= 0 && span < now)
 		*time_ns = now - span;
-	else if (!cairn_text_seconds(rest, time_ns))
-		return cairn_fail_usage(error, "--%s takes a time such as -30m or -6h, or seconds since 1970, not '%.60s'", option, text);
+	else if (!cairn_text_seconds(rest, time_ns) && !cairn_text_date(text, time_ns))
+		return cairn_fail_usage(error, "--%s takes a time such as -6h, 2026-11-18T19:00 or seconds since 1970, not '%.60s'", option,
+					text);
 	return true;
 }
 
@@ -108,11 +109,11 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 				    struct cairn_error *error)
 {
 	struct cairn_question question;
-	const char *name = cairn_store_name(options->store, error);
+	struct cairn_arena arena = {0};
+	const char *name = cairn_store_name(options->store, &arena, error);
 	*processes = (struct cairn_store_processes){0};
-	if (!name || !make_question(options, back_ns, &question, error))
-		return NULL;
-	struct cairn_store *store = cairn_store_open(name, error);
+	struct cairn_store *store = name && make_question(options, back_ns, &question, error) ? cairn_store_open(name, error) : NULL;
+	cairn_arena_free(&arena);
 	if (store && cairn_store_check(store, error) && ask(store, &question, options->sparse, processes, error) &&
 	    (processes->count > 0 || fail_empty(store, &question, error)))
 		return store;

@@ -43,9 +43,21 @@ static bool fail_name(const char *name, struct cairn_error *error)
 	return cairn_fail_usage(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", name);
 }
 
-const char *cairn_store_name(const char *given, struct cairn_error *error)
+/* Whether NAME is the path of a file: it has a slash, or an ending that files of SQLite have. */
+static bool is_path(const char *name)
+{
+	static const char *const endings[] = {".db", ".sqlite", ".sqlite3"};
+	bool path = strchr(name, '/') != NULL;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		path |= cairn_bytes_end_with(cairn_bytes_of(name), endings[i]);
+	return path && !strstr(name, "://");
+}
+
+const char *cairn_store_name(const char *given, struct cairn_arena *arena, struct cairn_error *error)
 {
 	const char *name = given ? given : getenv("CAIRN_STORE");
+	if (name && !engine_of(name) && is_path(name))
+		return cairn_arena_format(arena, "sqlite:%s", name);
 	if (!name)
 		cairn_fail_usage(error, "missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 	else if (!engine_of(name))

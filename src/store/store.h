@@ -22,9 +22,9 @@ struct cairn_bill;
 /* Whether NAME is that of a store, not of a file. */
 bool cairn_store_is(const char *name);
 
-/* The name of the store that is GIVEN or, if that is NULL, of $CAIRN_STORE. NULL, and a usage error, if there is none or it is not the name
- * of a store. */
-const char *cairn_store_name(const char *given, struct cairn_error *error);
+/* The name of the store that is GIVEN or, if that is NULL, of $CAIRN_STORE, in ARENA if need be: where only a store can be meant, the path
+ * of a file is one of SQLite. NULL, and a usage error, if there is none or it is not the name of a store. */
+const char *cairn_store_name(const char *given, struct cairn_arena *arena, struct cairn_error *error);
 
 /* Opens the store NAME without looking at its tables. One thread may use a store at a time. Only cairn_store_create creates a missing file,
  * for cairn_store_init. */

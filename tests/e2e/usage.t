@@ -55,6 +55,12 @@ ok $? 'no file was made'
 told 1 "the store is empty; 'cairn collect' or 'cairn watch --push' fills it *" fleet services --store sqlite:empty.db
 told 1 "the store is empty; *" fleet leaks --store sqlite:empty.db --service api
 told 1 "the store has no snapshot of this tenant" fleet services --store sqlite:empty.db --tenant us
+"$cairn" store init -q ./other.db
+holds "a file is a store of SQLite" test -s other.db
+told 1 "the store is empty; *" fleet services --store ./empty.db
+told 1 "the store is empty; *" fleet rss --store empty.db --from 2026-11-18T19:00
+told 1 "the store is empty; *" fleet top --store empty.db --service api
+told 2 "--from takes a time such as -6h, 2026-11-18T19:00 or seconds since 1970, not 'noon'" fleet services --store empty.db --from noon
 told 2 "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not 'x'" watch --store x 1
 told 2 'missing STORE: --store or CAIRN_STORE, as sqlite:PATH or clickhouse://HOST:PORT/DATABASE' fleet services
 told 2 'missing STORE: *' fleet top

@@ -212,6 +212,16 @@ static void test_spans(void)
 	static const char *const bad[] = {"", "s", "-1s", "1 s", "10q", "1e30d", "inf", "1sm"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ok(!cairn_text_duration(bad[i], &ns), "'%s' is no span", bad[i]);
+	setenv("TZ", "EST5", 1);
+	ok(cairn_text_date("2026-11-18T19:00", &ns) && ns == 1795046400 * CAIRN_SECOND_NS && cairn_text_date("2026-11-18 19:00:00", &ns) &&
+		   ns == 1795046400 * CAIRN_SECOND_NS,
+	   "a date and time are local");
+	ok(cairn_text_date("2026-11-18T19:00:30Z", &ns) && ns == 1795028430 * CAIRN_SECOND_NS, "or UTC");
+	ok(cairn_text_date("2026-11-18", &ns) && ns == 1794978000 * CAIRN_SECOND_NS, "a date alone is its midnight");
+	static const char *const no_dates[] = {"", "2026", "2026-13-01", "2026-11-18T", "2026-11-18T25:00", "yesterday",
+					       "1960-01-01", "99999-01-01", "2300-01-01", "2026-11-18T19:00+01:00", "2026-11-18x"};
+	for (size_t i = 0; i < sizeof no_dates / sizeof *no_dates; i++)
+		ok(!cairn_text_date(no_dates[i], &ns), "'%s' is no date", no_dates[i]);
 	ok(cairn_text_share("90%", &share) && fabs(share - 0.9) < 1e-12 && cairn_text_share("0.25", &share) && fabs(share - 0.25) < 1e-12,
 	   "shares");
 	ok(!cairn_text_share("101%", &share) && !cairn_text_share("90", &share) && !cairn_text_share("%", &share) &&
