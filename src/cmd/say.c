@@ -14,16 +14,33 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* The width of the terminal that DESCRIPTOR is. */
+static size_t terminal_width(int descriptor)
+{
+	struct winsize size = {0};
+	const char *columns = getenv("COLUMNS");
+	struct cairn_bytes rest = cairn_bytes_of(columns ? columns : "");
+	uint64_t wanted;
+	if (cairn_text_decimal(&rest, &wanted) && rest.length == 0 && wanted > 0)
+		return (size_t)wanted;
+	return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
 /* Messages contain names of files and processes, which may contain anything: only text goes to a terminal. */
 static void say(const char *kind, const char *text)
 {
 	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
-	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer line = cairn_buffer(SIZE_MAX), fitted = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&line, "%scairn: %s", colour ? "\033[31m" : "", kind);
 	cairn_utf8_show(&line, cairn_bytes_of(text));
 	cairn_buffer_text(&line, colour ? "\033[0m\n" : "\n");
-	fwrite(line.data, 1, line.length, stderr);
+	if (isatty(STDERR_FILENO))
+		cairn_fit_lines(cairn_buffer_bytes(&line), terminal_width(STDERR_FILENO), &fitted);
+	else
+		cairn_buffer_append(&fitted, line.data, line.length);
+	fwrite(fitted.data, 1, fitted.length, stderr);
 	cairn_buffer_free(&line);
+	cairn_buffer_free(&fitted);
 }
 
 int cairn_say_error(const char *text)
@@ -102,24 +119,12 @@ int cairn_say_output(const char *path, struct cairn_bytes bytes)
 	return good ? CAIRN_EXIT_DONE : cairn_say_error(error.text);
 }
 
-/* The width of the terminal on standard output. */
-static size_t terminal_width(void)
-{
-	struct winsize size = {0};
-	const char *columns = getenv("COLUMNS");
-	struct cairn_bytes rest = cairn_bytes_of(columns ? columns : "");
-	uint64_t wanted;
-	if (cairn_text_decimal(&rest, &wanted) && rest.length == 0 && wanted > 0)
-		return (size_t)wanted;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-}
-
 int cairn_say_text(const char *path, struct cairn_bytes text, bool as_json)
 {
 	if (as_json || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO))
 		return cairn_say_output(path, text);
 	struct cairn_buffer fitted = cairn_buffer(SIZE_MAX);
-	cairn_fit_lines(text, terminal_width(), &fitted);
+	cairn_fit_lines(text, terminal_width(STDOUT_FILENO), &fitted);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&fitted));
 	cairn_buffer_free(&fitted);
 	return code;
