@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { default_rows = 10, shown_callers = 5, least_dumps = 3, taken_dumps = 12 };
 /* For how long dumps of a process are taken if they have no ages. */
@@ -259,6 +260,25 @@ static void write_rows(const struct report *report)
 		write_row(report, &report->leaks->rows[i]);
 }
 
+/* What the verdicts in the table mean, for people at a terminal. */
+static void write_legend(const struct report *report)
+{
+	bool shown[CAIRN_TOO_EARLY + 1] = {false}, any = false, colour = !getenv("NO_COLOR");
+	size_t rows = shown_rows(report);
+	if (report->options->setup.output || !isatty(STDOUT_FILENO))
+		return;
+	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
+		shown[report->leaks->rows[i].trend.verdict] = true;
+	for (enum cairn_verdict verdict = 0; verdict <= CAIRN_TOO_EARLY; verdict++)
+		if (shown[verdict]) {
+			cairn_buffer_format(report->out, "%s%s: %s", any ? "; " : colour ? "\n\033[2m" : "\n", cairn_verdict_name(verdict),
+					    cairn_words_meaning(verdict));
+			any = true;
+		}
+	if (any)
+		cairn_buffer_text(report->out, colour ? "\033[0m\n" : "\n");
+}
+
 /* The same report of what the verdict is about, which may be mappings. */
 static struct report report_of_verdict(const struct report *report)
 {
@@ -274,6 +294,7 @@ static void write_text(const struct report *report)
 	struct report shown = report_of_verdict(report);
 	write_summary(report);
 	write_rows(&shown);
+	write_legend(&shown);
 }
 
 static void interval_json(const struct report *report, struct cairn_json *json, const char *low, const char *high,

@@ -8,6 +8,7 @@
 #include "report/head.h"
 #include "series/onset.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -126,6 +127,18 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 	default:
 		break;
 	}
+}
+
+const char *cairn_words_meaning(enum cairn_verdict verdict)
+{
+	static const char *const meanings[] = {
+		"rises and has not stopped",		"rises ever more slowly, towards a level",
+		"rose and no longer does",		"neither rises nor falls",
+		"goes up and down without direction",	"rises and falls again and again",
+		"falls",				"more time or dumps will tell",
+	};
+	static_assert(sizeof meanings / sizeof *meanings == CAIRN_TOO_EARLY + 1, "every verdict has a meaning");
+	return meanings[verdict];
 }
 
 void cairn_words_trend(const struct cairn_trend *trend, double hours, const struct cairn_view *view, const struct cairn_shape *shape,

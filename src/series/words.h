@@ -35,6 +35,9 @@ const char *cairn_words_clock(int64_t time_ns, int64_t now_ns, char *out, size_t
 void cairn_words_detail(const struct cairn_trend *trend, double hours, const struct cairn_view *view, const struct cairn_shape *shape,
 			struct cairn_buffer *out);
 
+/* What VERDICT means, for who reads it for the first time: "rises now". */
+const char *cairn_words_meaning(enum cairn_verdict verdict);
+
 /* Appends the name of TREND and its details: "growing at this rate for 3.5 hours". */
 void cairn_words_trend(const struct cairn_trend *trend, double hours, const struct cairn_view *view, const struct cairn_shape *shape,
 		       struct cairn_buffer *out);

@@ -33,6 +33,15 @@ leaks "$scratch/weighed.1"
 holds 'the limit and the weight of the process are in the trailers' says '30 < D["hours_to_limit"] < 45 and D["limit"] == 5 << 30'
 holds 'without a cgroup the limit is the machine' says 'D["limit_kind"] == "machine"'
 like "$("$cairn" leaks "$scratch/weighed.1")" *$'\n'"at this rate the machine's memory of 5.0 GiB is used up in "*" hours, at "*" (95 %: "*" to "*" hours)"$'\n'* 'and is called so'
+if command -v script >/dev/null; then
+	script -qec "COLUMNS=80 '$cairn' leaks '$scratch/weighed.1'" "$scratch/shown" >/dev/null 2>&1
+	shown=$(sed $'s/\033\\[[0-9;]*m//g' "$scratch/shown" | tr -d '\r')
+	like "$shown" $'*Course\n    Call path\n*\ngrowing: rises and has not stopped;*' 'a terminal of 80 columns has call paths below their rows, and a legend'
+	is "$(grep -v '^Script' <<<"$shown" | LC_ALL=C.UTF-8 awk 'length($0) > 80')" '' 'and no line is wider'
+else
+	skip 'a terminal of 80 columns' 'no script here'
+fi
+is "$("$cairn" leaks "$scratch/weighed.1" | grep -c 'rises and has not')" 0 'a pipe has no legend'
 leaks "$scratch/grouped.1"
 holds 'in a cgroup that sets one it is the cgroup' says 'D["limit_kind"] == "cgroup" and D["limit"] == 5 << 30'
 like "$("$cairn" leaks "$scratch/grouped.1")" *$'\n'"at this rate the control group's limit of 5.0 GiB is reached in "* 'and is called so'

@@ -95,6 +95,8 @@ int main(void)
 		{{.verdict = CAIRN_TOO_EARLY, .more_hours = 2}, "too early: 2.0 hours more may tell"},
 		{{.verdict = CAIRN_TOO_EARLY, .more_hours = 0.02 / 3600}, "too early: less than 0.1 seconds more may tell"},
 	};
+	for (enum cairn_verdict verdict = 0; verdict <= CAIRN_TOO_EARLY; verdict++)
+		ok(strlen(cairn_words_meaning(verdict)) > 3, "%s: %s", cairn_verdict_name(verdict), cairn_words_meaning(verdict));
 	char sure[32], rate[CAIRN_WORDS_RATE];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		is_text(words(cases[i].trend), cases[i].words, "%s", cases[i].words);
