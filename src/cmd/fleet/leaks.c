@@ -92,6 +92,21 @@ static void write_json_head(const struct cairn_fleet *fleet, size_t all, struct 
 	cairn_json_close(json, ']');
 }
 
+/* Says what is known of instances of which nothing was sampled. */
+static bool fail_without_samples(const struct cairn_store_processes *processes, struct cairn_error *error)
+{
+	char size[24];
+	double resident = 0;
+	for (size_t i = 0; i < processes->count; i++)
+		resident += cairn_store_last(&processes->items[i])->resident;
+	if (resident > 0)
+		return cairn_fail(error,
+				  "no instance has samples in that time, while they hold %s of resident memory: 'cairn fleet rss' breaks "
+				  "it down",
+				  cairn_text_human(resident, size));
+	return cairn_fail(error, "no instance has samples in that time, and how much memory they hold is not known");
+}
+
 int cairn_fleet_answer_leaks(const void *values, int operand_count, char **operands)
 {
 	const struct cairn_fleet_answer_options *options = values;
@@ -109,8 +124,7 @@ int cairn_fleet_answer_leaks(const void *values, int operand_count, char **opera
 		good = cairn_fail(&error, "no instance has %d snapshots in that time yet, and a verdict takes at least that many",
 				  CAIRN_FLEET_LEAST_DUMPS);
 	else if (good && fleet.count == 0)
-		good = cairn_fail(&error, "no instance has samples in that time: sampling was off, or less was allocated than the sampling "
-					  "period");
+		good = fail_without_samples(&processes, &error);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (good) {
 		struct cairn_fleet_answer_table answer;
