@@ -96,8 +96,8 @@ function showGlance(page, data) {
 	element("glance").hidden = glances.length === 0 && !series;
 	const dumps = series?.dumps ?? 0, watched = dumps > 1
 		? `${dumps} dumps in ${humanTime(series?.seconds ?? 0)}` : `the ages of live objects after ${humanTime(series?.observed ?? 0)}`;
-	element("glance-verdict").hidden = !series || growth.length > 0 || metric.column !== 0;
-	element("glance-verdict").textContent = series ? series.summary.charAt(0).toUpperCase() + series.summary.slice(1) + "." : "";
+	element("glance-verdict").hidden = !series || metric.column !== 0;
+	element("glance-verdict").textContent = series ? series.summary.replace(/^(nothing|too) /, (word) => word.charAt(0).toUpperCase() + word.slice(1)) + "." : "";
 	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
 		: metric.change ? "What grew most" : metric.unit === "nanoseconds" ? "Where most time is spent"
 			: metric.type.startsWith("alloc") ? "Who allocates most" : metric.type.startsWith("mapped") ? "Who mapped most" : "Who holds most";

@@ -314,6 +314,7 @@ const faint = (page) => page.evaluate(() => {
 	await saved.goto(`file://${folder}/saved.html`);
 	await saved.waitForSelector("html[data-ready]");
 	ok(/remember_session/.test(await text(saved, "#functions")) && /What keeps growing/.test(await text(saved, "#glance")), "Save writes the page as one file", await text(saved, "#glance"));
+	ok(/^remember_session .*keeps? growing, by .* sure\)/.test(await text(saved, "#glance-verdict")), "with the sentence that the commands say", await text(saved, "#glance-verdict"));
 	ok((await saved.locator("#timeline").isVisible()) && /dumps in .*; this page holds the one of/.test(await text(saved, "#moment"))
 		&& (await text(saved, "#layers")).includes("remember_session") && (await saved.locator("#range-from").isHidden()), "with the timeline", await text(saved, "#moment"));
 	await saved.locator("#tab-churn").click();
