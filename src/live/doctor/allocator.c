@@ -430,16 +430,16 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	if (diagnosis->has_agent) {
 		active = cairn_profiler_state_is(state, CAIRN_PROFILER_ACTIVE);
-		said = "the agent says so";
+		said = "";
 	} else if (cairn_diagnosis_peek(diagnosis, "prof_active_state", &active, sizeof active)) {
-		said = "read from its memory";
+		said = ": read from its memory";
 	} else {
 		active = cairn_malloc_conf_true(&diagnosis->conf, "prof_active", true);
 		known = active; /* it may have been turned on since the start */
-		said = "by its options";
+		said = ": by its options";
 	}
 	if (active)
-		cairn_finding_say(finding, CAIRN_RIGHT, "allocations are being sampled: %s", said);
+		cairn_finding_say(finding, CAIRN_RIGHT, "sampling is on%s", said);
 	else
 		cairn_finding_say(
 			finding, known ? CAIRN_WRONG : CAIRN_UNKNOWN, "%s",
