@@ -147,15 +147,18 @@ static inline void made_glibc(struct made_heap *heap)
 	made_touch(heap, chunk, chunk + 0x21000);
 }
 
-/* A slab of 256 regions of 80 bytes, of which 56 are free; an object of 16 KiB with a page behind it; eight dirty pages. */
+/* A slab of 256 regions of 80 bytes, of which 56 are free; an object of 16 KiB with a page behind it; eight dirty pages. The leaf begins
+ * and ends within a page, and behind it lies something else. */
+enum { made_leaf = 192 };
 static inline void made_jemalloc(struct made_heap *heap)
 {
-	uint64_t root = 0x10012000, leaf = made_region[made_records].start, record = leaf + 0x200000,
-		 page = made_region[made_objects].start;
+	uint64_t root = 0x10012000, leaf = made_region[made_records].start + made_leaf, end = leaf + 0x200000,
+		 record = made_region[made_records].start + 0x201000, page = made_region[made_objects].start;
 	const struct {
 		uint64_t pages, class, state, slab, free;
 	} extents[] = {{5, 5, 0, 1, 56}, {5, 36, 0, 0, 0}, {8, 232, 1, 0, 0}};
 	made_put(heap, root + 8 * (page >> 30), leaf);
+	made_put(heap, end, 0x8e823000);
 	for (size_t i = 0, at = 0; i < 3; at += extents[i].pages, i++, record += 128) {
 		made_put(heap, record, extents[i].slab << 12 | extents[i].state << 17 | extents[i].class << 20 | extents[i].free << 28);
 		made_put(heap, record + 8, page + at * made_page);

@@ -23,6 +23,7 @@ size_t cairn_search_words(struct cairn_image *image, uint64_t *at, uint64_t end,
 	for (size_t length; *at < end && (run = cairn_image_run(image, *at)) && run->start < end; *at += length) {
 		*at = run->start > *at ? run->start : *at;
 		length = page_size - *at % page_size;
+		length = end - *at < length ? end - *at : length; /* what follows is something else's */
 		struct cairn_image_page *page = cairn_image_page(image, *at);
 		if (page->flags & CAIRN_PAGE_ZERO) {
 			if (!cairn_image_take(image, step))

@@ -52,7 +52,7 @@ static void test_twice(void)
 {
 	struct cairn_walk walk;
 	made_jemalloc(&heap);
-	made_put(&heap, 0x10004000, made_region[made_records].start);
+	made_put(&heap, 0x10004000, made_region[made_records].start + made_leaf);
 	made_walk(&heap, &walk);
 	is_int(walk.heap_count, 1, "a heap that two words lead to is one");
 	is_int(walk.sum.live, expected[CAIRN_WALK_JEMALLOC].live, "and counted once");
