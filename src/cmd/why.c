@@ -57,8 +57,9 @@ static void write_reasons(const struct cairn_causes *causes, struct cairn_buffer
 	char size[24];
 	for (size_t i = 0; i < causes->reason_count; i++) {
 		const struct cairn_cause_reason *reason = &causes->reasons[i];
-		cairn_buffer_format(out, "%12s  %5.1f%%  ", cairn_text_human(reason->bytes, size),
-				    100 * reason->bytes / fmax(1, causes->resident));
+		cairn_buffer_format(out, "%12s  %5.1f%%  %s", cairn_text_human(reason->bytes, size),
+				    100 * reason->bytes / fmax(1, reason->whole),
+				    reason->of_group ? "of the control group's charge: " : "");
 		write_line(out, reason->text);
 	}
 }
@@ -217,6 +218,7 @@ static void write_json(const struct cairn_why *why, struct cairn_buffer *out)
 		cairn_json_open(&json, NULL, '{');
 		cairn_json_text(&json, "cause", cairn_bytes_of(cairn_cause_name(causes->reasons[i].kind)));
 		bytes_json(&json, "bytes", causes->reasons[i].bytes);
+		bytes_json(&json, "of_bytes", causes->reasons[i].whole);
 		cairn_json_text(&json, "text", cairn_bytes_of(causes->reasons[i].text));
 		cairn_json_close(&json, '}');
 	}

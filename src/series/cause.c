@@ -152,10 +152,19 @@ static void take_arenas(struct weighing *weighing)
 	}
 }
 
+/* Live memory that is resident: a part of an object may never have been written to. */
+static double resident_live(const struct weighing *weighing)
+{
+	const struct cairn_walk_sum *sum = &weighing->facts->walk->sum;
+	double most = fmax(0, (double)sum->resident - (double)sum->resident_free - (double)sum->cached);
+	double untouched = is_walked(weighing->facts->walk) ? fmax(0, (double)sum->live - most) : 0;
+	return weighing->causes->live - untouched;
+}
+
 static void weigh_growth(struct weighing *weighing)
 {
 	const struct cairn_cause_growth *growth = &weighing->facts->growth;
-	double live = weighing->causes->live, before = fmin(live, line(weighing, CAIRN_BILL_BEFORE));
+	double live = resident_live(weighing), before = fmin(live, line(weighing, CAIRN_BILL_BEFORE));
 	enum cairn_cause_kind kind = CAIRN_CAUSE_LIVE;
 	if (growth->known && growth->verdict == CAIRN_GROWING)
 		kind = CAIRN_CAUSE_GROWTH;
@@ -189,7 +198,8 @@ static void weigh(struct weighing *weighing)
 	bytes[CAIRN_CAUSE_VARIABLES] = line(weighing, CAIRN_BILL_DATA);
 	bytes[CAIRN_CAUSE_FILES] = line(weighing, CAIRN_BILL_FILE);
 	bytes[CAIRN_CAUSE_TMPFS] = line(weighing, CAIRN_BILL_SHARED);
-	if (facts->group.known) {
+	/* Without a limit, what is charged to the group harms nobody. */
+	if (facts->group.known && facts->group.limit) {
 		double cache = (double)facts->group.file - (double)facts->group.shmem - line(weighing, CAIRN_BILL_FILE);
 		bytes[CAIRN_CAUSE_TMPFS] = fmax(bytes[CAIRN_CAUSE_TMPFS], (double)facts->group.shmem);
 		bytes[CAIRN_CAUSE_PAGE_CACHE] = fmax(0, cache);
@@ -199,9 +209,6 @@ static void weigh(struct weighing *weighing)
 	bytes[CAIRN_CAUSE_HUGE_PAGES] = facts->huge ? facts->huge->zero : 0;
 	for (int i = 0; i < CAIRN_CAUSE_KINDS; i++)
 		weighing->weights[i] = fmax(weighing->weights[i], bytes[i]);
-	/* Without a limit, nobody asks about what is charged to the group. */
-	for (int i = CAIRN_CAUSE_TMPFS; i < CAIRN_CAUSE_KINDS && !facts->group.limit; i++)
-		weighing->weights[i] = i == CAIRN_CAUSE_TMPFS ? line(weighing, CAIRN_BILL_SHARED) : 0;
 	weighing->weights[CAIRN_CAUSE_HUGE_PAGES] /= huge_part;
 }
 
@@ -252,12 +259,17 @@ static void say_pins(const struct weighing *weighing, struct text *text)
 {
 	char size[24];
 	const struct cairn_cause_facts *facts = weighing->facts;
-	double pinned = fmax(0, weighing->causes->pinned - (double)weighing->arenas.pinned);
+	const struct cairn_walk_sum *arenas = &weighing->arenas;
+	double by_live = weighing->causes->pinned - (double)facts->walk->sum.pinned_by_cache;
+	double pinned = fmax(0, by_live - ((double)arenas->pinned - (double)arenas->pinned_by_cache));
+	size_t first = 0;
 	if (!(pinned >= worth_saying * weighing->causes->resident))
 		return;
 	say(text, "; %s is on pages that live objects keep", cairn_text_human(pinned, size));
-	if (facts->pin_count && facts->pins[0].bytes >= 0.1 * weighing->causes->pinned)
-		say(text, ", %.0f %% of it those of %.200s", 100 * fmin(1, facts->pins[0].bytes / weighing->causes->pinned), facts->pins[0].name);
+	while (first < facts->pin_count && !facts->pins[first].stack[0]) /* freed objects in caches */
+		first++;
+	if (first < facts->pin_count && facts->pins[first].bytes >= 0.1 * by_live)
+		say(text, ", %.0f %% of it those of %.200s", 100 * fmin(1, facts->pins[first].bytes / by_live), facts->pins[first].name);
 }
 
 static void say_retention(const struct weighing *weighing, struct text *text)
@@ -364,15 +376,17 @@ void cairn_causes_find(struct cairn_causes *causes, const struct cairn_cause_fac
 		enum cairn_cause_kind kind = (enum cairn_cause_kind)i;
 		if (weighing.weights[i] > weighing.weights[causes->cause])
 			causes->cause = kind;
-		if (!(weighing.bytes[i] >= worth_saying * causes->resident) || weighing.bytes[i] == 0)
+		bool of_group = is_of_group(&weighing, kind);
+		double whole = of_group ? (double)facts->group.usage : causes->resident;
+		if (!(weighing.bytes[i] >= worth_saying * whole) || weighing.bytes[i] == 0)
 			continue;
 		struct cairn_cause_reason *reason = &causes->reasons[causes->reason_count++];
-		*reason = (struct cairn_cause_reason){.kind = kind, .bytes = weighing.bytes[i]};
+		*reason = (struct cairn_cause_reason){.kind = kind, .bytes = weighing.bytes[i], .whole = whole, .of_group = of_group};
 		describe(&weighing, kind, &(struct text){reason->text, 0});
 	}
 	cairn_sort(causes->reasons, causes->reason_count, sizeof *causes->reasons, compare);
 	struct text sentence = {causes->sentence, 0};
-	bool of_group = is_of_group(&weighing, causes->cause) && facts->group.known;
+	bool of_group = is_of_group(&weighing, causes->cause);
 	say(&sentence, "%s of the %s %s is ", cairn_text_human(weighing.bytes[causes->cause], size),
 	    cairn_text_human(of_group ? (double)facts->group.usage : causes->resident, all),
 	    of_group ? "charged to the control group" : "resident");

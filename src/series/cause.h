@@ -84,7 +84,8 @@ struct cairn_cause_advice {
 
 struct cairn_cause_reason {
 	enum cairn_cause_kind kind;
-	double bytes;
+	double bytes, whole; /* of how much it is a part: of what is resident, or of the charge of the control group */
+	bool of_group;
 	char text[CAIRN_CAUSE_TEXT];
 };
 

@@ -129,8 +129,35 @@ static void test_group(void)
 		.known = true, .usage = 4000 * megabyte, .limit = 5000 * megabyte, .file = 3000 * megabyte, .shmem = 500 * megabyte};
 	is_cause(CAIRN_CAUSE_PAGE_CACHE, "2.4 GiB of the 3.9 GiB charged to the control group is page cache of files that the control group has "
 					 "read or written; the kernel drops it when it needs memory.");
+	is_int(causes.reasons[0].whole / (double)megabyte, 4000, "it is a part of the charge");
+	is_int(causes.reasons[1].whole / (double)megabyte, 1000, "live objects are a part of what is resident");
 	facts.group.limit = 0;
 	is_cause(CAIRN_CAUSE_LIVE, "900.0 MiB of the 1000.0 MiB resident is live objects: the program holds them.");
+	is_int(causes.reason_count, 1, "without a limit, what is charged to the group is no reason");
+}
+
+/* Objects of which only a part was written to. */
+static void test_untouched(void)
+{
+	begin();
+	add_heap(1, 900, 30, 0);
+	walk.sum.live = walk.heaps[0].sum.live = 1500 * megabyte;
+	is_cause(CAIRN_CAUSE_LIVE, "900.0 MiB of the 1000.0 MiB resident is live objects: the program holds them.");
+	is_int(causes.live / (double)megabyte, 1500, "of how much is live, only that is resident");
+}
+
+/* Pages that only freed objects in caches keep are not those of live objects. */
+static void test_cached_pins(void)
+{
+	static const struct cairn_cause_pin pins[] = {{.name = "[freed]", .stack = "", .bytes = 400e6},
+						      {.name = "hold", .stack = "hold\n", .bytes = 75 * (double)(1 << 20)}};
+	begin();
+	add_heap(1, 100, 400, 450);
+	walk.sum.pinned_by_cache = walk.heaps[0].sum.pinned_by_cache = 350 * megabyte;
+	facts.pins = pins;
+	facts.pin_count = 2;
+	is_cause(CAIRN_CAUSE_RETENTION, "850.0 MiB of the 1000.0 MiB resident is free memory that glibc keeps: malloc_trim would return "
+					"400.0 MiB of it; 100.0 MiB is on pages that live objects keep, 75 % of it those of hold.");
 }
 
 int main(void)
@@ -141,5 +168,7 @@ int main(void)
 	test_unread();
 	test_arenas();
 	test_group();
+	test_untouched();
+	test_cached_pins();
 	return tap_done();
 }
