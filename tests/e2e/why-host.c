@@ -1,5 +1,6 @@
 /* why-host.c - a program whose memory is what its scenario says: why-host SCENARIO SIZE COUNT THREADS FILE. Objects of SIZE bytes, COUNT of
- * them in each of THREADS. When it stands still it writes a line to FILE: its PID, live bytes, bytes that it mapped, bytes of its stacks.
+ * them in each of THREADS. When it stands still it writes a line to FILE: its PID, live bytes, bytes that it mapped, bytes of its stacks,
+ * resident bytes when it began, and the numbers of objects of site_pin and site_other that stay among freed ones.
  * On SIGUSR1 it gives free memory back in its first thread, and writes resident memory before and after to FILE.2; as `steps` has the next
  * burst then. */
 #include <fcntl.h>
@@ -28,6 +29,7 @@ extern void MallocExtension_ReleaseFreeMemory(void) __attribute__((weak));
 	}
 SITE(bulk)
 SITE(pin)
+SITE(other)
 SITE(hold)
 SITE(leak)
 SITE(cache)
@@ -42,7 +44,7 @@ __attribute__((noinline, noclone)) void *site_map(size_t bytes)
 static const char *scenario, *file;
 static size_t size, count, threads;
 static pthread_barrier_t barrier;
-static _Atomic size_t live, mapped, stacks;
+static _Atomic size_t live, mapped, stacks, pins, others;
 
 static int is(const char *name)
 {
@@ -61,8 +63,33 @@ static void mix(void)
 	void **all = malloc(count * sizeof *all);
 	for (size_t i = 0; i < count; i++) {
 		all[i] = site_bulk(size);
-		if (i % 8 == 0)
+		if (i % 8 == 0) {
 			keep(site_pin(48));
+			pins++;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		free(all[i]);
+	free(all);
+}
+
+/* COUNT objects, of which one in eight, at random, stays: three in four of these are of one site, the others of another. */
+static void divide(void)
+{
+	void **all = calloc(count, sizeof *all);
+	unsigned random = 1;
+	for (size_t i = 0; i < count; i++) {
+		random = random * 1103515245u + 12345;
+		unsigned lot = random >> 16 & 31;
+		if (lot >= 4) {
+			all[i] = site_bulk(size);
+		} else if (lot) {
+			keep(site_pin(size));
+			pins++;
+		} else {
+			keep(site_other(size));
+			others++;
+		}
 	}
 	for (size_t i = 0; i < count; i++)
 		free(all[i]);
@@ -75,8 +102,10 @@ static void spike(int pinned)
 	void **all = malloc(count * sizeof *all);
 	for (size_t i = 0; i < count; i++)
 		all[i] = site_bulk(size);
-	if (pinned)
+	if (pinned) {
 		keep(site_pin(20000)); /* larger than any hole before */
+		pins++;
+	}
 	for (size_t i = 0; i < count; i++)
 		free(all[i]);
 	free(all);
@@ -92,6 +121,8 @@ static void *work(void *argument)
 {
 	if (is("mixed") || is("arenas"))
 		mix();
+	else if (is("divided"))
+		divide();
 	else if (is("hoards"))
 		spike(1);
 	else if (is("stacks")) {
@@ -140,19 +171,60 @@ static void give_back(void)
 	fclose(f);
 }
 
+enum { per_second = 200 };
+
+/* What requests hold for a third of a second. */
+static void serve_requests(void)
+{
+	enum { requests = 64, objects = 20 };
+	static void *ring[requests][objects];
+	static unsigned next;
+	void **request = ring[next++ % requests];
+	for (size_t k = 0; k < objects; k++) {
+		free(request[k]);
+		request[k] = site_bulk(size);
+	}
+	usleep(1000000 / per_second);
+}
+
 static void grow(void)
 {
-	enum { per_second = 200, requests = 64 };
-	static void *ring[requests][20]; /* what requests hold for a third of a second */
-	for (size_t i = 0;; i++) {
-		for (size_t k = 0; k < 20; k++) {
-			free(ring[i % requests][k]);
-			ring[i % requests][k] = site_bulk(size);
-		}
+	for (;; serve_requests())
 		for (size_t k = 0; k < 1 + count / 1000; k++)
 			keep(site_leak(size));
-		usleep(1000000 / per_second);
-	}
+}
+
+/* A cache of COUNT objects that are made when they are asked for first: two thirds of what still lacks in three seconds. */
+static void fill(void)
+{
+	void **slots = calloc(count, sizeof *slots);
+	unsigned random = 1;
+	for (;; serve_requests())
+		for (size_t i = 0; i < count / (3 * per_second); i++) {
+			random = random * 1664525u + 1013904223u;
+			void **slot = &slots[(uint64_t)random * count >> 32];
+			if (!*slot)
+				*slot = keep(site_cache(size));
+		}
+}
+
+static void map(size_t number)
+{
+	for (size_t i = 0; i < number; i++, mapped += size)
+		site_map(size);
+}
+
+/* Reads COUNT times SIZE bytes from the file FILE.data, which is as long. */
+static void read_file(void)
+{
+	char name[4096], *buffer = malloc(size);
+	snprintf(name, sizeof name, "%s.data", file);
+	int number = open(name, O_RDONLY);
+	for (size_t i = 0; i < count; i++)
+		if (read(number, buffer, size) != (ssize_t)size)
+			exit(1);
+	close(number);
+	free(buffer);
 }
 
 static void evict(void)
@@ -195,6 +267,7 @@ int main(int arguments, char **argument)
 	count = strtoul(argument[3], NULL, 10);
 	threads = strtoul(argument[4], NULL, 10);
 	file = argument[5];
+	size_t start = resident();
 	signal(SIGUSR1, ask);
 	pthread_attr_init(&attribute);
 	pthread_attr_setstacksize(&attribute, (is("stacks") ? size : 0) + (1 << 20));
@@ -207,9 +280,10 @@ int main(int arguments, char **argument)
 		spike(0);
 	else if (is("top"))
 		spike(1);
-	else if (is("map"))
-		for (size_t i = 0; i < count; i++, mapped += size)
-			site_map(size);
+	else if (is("map") || is("maps"))
+		map(count);
+	else if (is("pages"))
+		read_file();
 	else if (is("cache"))
 		evict();
 	else if (is("huge")) { /* one page in 64 is written to */
@@ -225,13 +299,17 @@ int main(int arguments, char **argument)
 		memset(mmap(NULL, count * size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0), 1, count * size);
 	} else if (is("steps"))
 		mix();
-	else if (!is("leak"))
+	else if (!is("leak") && !is("fill"))
 		work(NULL);
 	FILE *f = fopen(file, "w");
-	fprintf(f, "%d %zu %zu %zu\n", getpid(), live, mapped, stacks);
+	fprintf(f, "%d %zu %zu %zu %zu %zu %zu\n", getpid(), live, mapped, stacks, start, pins, others);
 	fclose(f);
 	if (is("leak"))
 		grow();
+	if (is("fill"))
+		fill();
+	for (; is("maps"); usleep(100000))
+		map(1);
 	for (;;) {
 		pause();
 		if (asked && is("steps"))

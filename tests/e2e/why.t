@@ -3,7 +3,7 @@
 . tests/e2e/lib.sh
 need cc python3 curl
 ${CC:-cc} -O1 -g -w -D_GNU_SOURCE tests/e2e/why-host.c -o "$scratch/host" -pthread || broken 'the test host does not build'
-holds 'causes, predictions and pins of programs that know them' python3 tests/e2e/why.py "$cairn" "$scratch/host" quick
+holds 'causes, predictions and pins of programs that know them' python3 tests/e2e/why.py "$cairn" "$scratch/host" quick ""
 start() { # start SCENARIO SIZE COUNT [PRELOAD]: sets pid
 	rm -f "$scratch/truth"
 	(cd "$scratch" && LD_PRELOAD=${4:-} exec "$cairn" run -q --period 16K -- ./host "$1" "$2" "$3" 1 "$scratch/truth") >/dev/null 2>&1 &
