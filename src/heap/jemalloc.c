@@ -229,6 +229,8 @@ static bool read_tree(void *context, uint64_t root, uint64_t candidate)
 	cairn_spans_count(&reader.spans, &reader.heap);
 	if (!module || !cairn_version_of_jemalloc(image, module, reader.heap.version, sizeof reader.heap.version))
 		snprintf(reader.heap.version, sizeof reader.heap.version, "%s", layout->versions);
+	if (module)
+		cairn_variable_of_jemalloc(image, module, reader.heap.variable, sizeof reader.heap.variable);
 	/* A word elsewhere may happen to lead to the same leaf: then all has been counted already. */
 	if (reader.spans.count && reader.heap.sum.resident)
 		cairn_walk_add_heap(walk, &reader.heap);

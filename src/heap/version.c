@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "symbol/elf.h"
+#include "symbol/jemalloc.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -71,10 +72,24 @@ bool cairn_version_of_jemalloc(struct cairn_image *image, const struct cairn_ima
 	return found;
 }
 
+void cairn_variable_of_jemalloc(struct cairn_image *image, const struct cairn_image_module *module, char *variable, size_t size)
+{
+	struct cairn_file file;
+	struct cairn_elf_jemalloc jemalloc;
+	if (!image->source.open_module || !image->source.open_module(image->source.context, module, &file))
+		return;
+	struct cairn_elf *elf = cairn_elf_open_bytes(file.bytes, module->path, NULL);
+	if (elf && cairn_elf_jemalloc(elf, &jemalloc) && strlen(jemalloc.variable) < size)
+		snprintf(variable, size, "%s", jemalloc.variable);
+	cairn_elf_close(elf);
+	cairn_file_close(&file);
+}
+
 /* The constant that the function whose CODE this is returns, where it does nothing else; 0 if it does. */
 static unsigned returned_by(struct cairn_bytes code, uint16_t machine)
 {
-	static const unsigned char intel_entry[] = {0xf3, 0x0f, 0x1e, 0xfa}, arm_entry[] = {0x5f, 0x24, 0x03, 0xd5}; /* of guarded branches */
+	static const unsigned char intel_entry[] = {0xf3, 0x0f, 0x1e, 0xfa},
+				   arm_entry[] = {0x5f, 0x24, 0x03, 0xd5}; /* of guarded branches */
 	const unsigned char *entry = machine == EM_X86_64 ? intel_entry : arm_entry;
 	unsigned char bytes[5] = {0};
 	uint32_t word;

@@ -14,6 +14,9 @@ unsigned cairn_version_of_glibc(struct cairn_image *image, const struct cairn_im
 /* "5.3.0" */
 bool cairn_version_of_jemalloc(struct cairn_image *image, const struct cairn_image_module *module, char *version, size_t size);
 
+/* "_RJEM_MALLOC_CONF": the environment variable that it reads. */
+void cairn_variable_of_jemalloc(struct cairn_image *image, const struct cairn_image_module *module, char *variable, size_t size);
+
 /* "3.4.3", by what mi_version returns. */
 bool cairn_version_of_mimalloc(struct cairn_image *image, const struct cairn_image_module *module, char *version, size_t size);
 

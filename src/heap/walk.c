@@ -50,6 +50,11 @@ const char *cairn_walk_versions(enum cairn_walk_kind kind)
 	return readers[kind].versions;
 }
 
+const char *cairn_walk_variable(const struct cairn_walk_heap *heap)
+{
+	return heap->variable[0] ? heap->variable : "MALLOC_CONF";
+}
+
 double cairn_walk_return_error(enum cairn_walk_kind kind)
 {
 	return readers[kind].error;

@@ -62,6 +62,7 @@ struct cairn_walk_settings {
 struct cairn_walk_heap {
 	enum cairn_walk_kind kind;
 	char version[40]; /* "2.36", or a range of versions that look alike: "2.27 to 2.42" */
+	char variable[40]; /* of the environment, that jemalloc reads its settings from: "_RJEM_MALLOC_CONF"; "" if unknown */
 	const char *module; /* the path of the file that contains it; borrowed; "" if unknown */
 	char problem[200];  /* why it could not be read, or not completely; "" if it was */
 	bool is_read;
@@ -95,6 +96,9 @@ struct cairn_walk {
 const char *cairn_walk_name(enum cairn_walk_kind kind);
 const char *cairn_walk_remedy(enum cairn_walk_kind kind);
 const char *cairn_walk_versions(enum cairn_walk_kind kind);
+
+/* The environment variable that HEAP, a jemalloc, reads: MALLOC_CONF if its file does not say. */
+const char *cairn_walk_variable(const struct cairn_walk_heap *heap);
 
 /* The usual error of the prediction of what that call returns, as a share of it, of a process that stands still. */
 double cairn_walk_return_error(enum cairn_walk_kind kind);

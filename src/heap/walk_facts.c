@@ -1,4 +1,5 @@
-/* walk_facts.c - the sums of a walk as lines of a trailer: one for each heap, with the name, the version and numbers in a fixed order.
+/* walk_facts.c - the sums of a walk as lines of a trailer: one for each heap, with the name, the version, numbers in a fixed
+ * order, and the variable that jemalloc reads.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "dump/trailer_write.h"
@@ -56,6 +57,8 @@ void cairn_walk_write(const struct cairn_walk *walk, struct cairn_buffer *out)
 		if (!heap.version[0])
 			cairn_buffer_byte(&line, '-');
 		visit(&heap, write_number, &line);
+		if (heap.variable[0])
+			cairn_buffer_format(&line, " %s", heap.variable);
 		cairn_buffer_byte(&line, 0);
 		if (!line.failed)
 			cairn_trailer_write_text(out, key, line.data);
@@ -90,6 +93,10 @@ bool cairn_walk_read(struct cairn_walk *walk, const struct cairn_trailer *traile
 		for (char *at = heap->version; *at; at++)
 			*at = *at == '_' ? ' ' : *at;
 		visit(heap, read_number, &value);
+		cairn_text_skip_blanks(&value);
+		struct cairn_bytes variable = cairn_text_word(&value);
+		if (variable.length < sizeof heap->variable)
+			memcpy(heap->variable, variable.data, variable.length);
 		cairn_walk_add(&walk->sum, &heap->sum);
 		walk->heap_count++;
 	}

@@ -66,6 +66,8 @@ static void look_into(struct cairn_walk *walk, const struct cairn_image_module *
 			if (families.items[k].kind != allocators[i].family || was_read(walk, heap.kind))
 				continue;
 			allocators[i].version(walk->image, module, heap.version, sizeof heap.version);
+			if (heap.kind == CAIRN_WALK_JEMALLOC)
+				cairn_variable_of_jemalloc(walk->image, module, heap.variable, sizeof heap.variable);
 			if (limit[0] || (is_program && walk->image->has_untried))
 				snprintf(heap.problem, sizeof heap.problem, "%s%sin %.60s was not found, as %s", heap.version,
 					 heap.version[0] ? " " : "", name, why_not_found(walk, limit));

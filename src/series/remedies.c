@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* How a remedy is applied for good, by allocator. */
+/* How a remedy is applied for good, by allocator; of jemalloc, the value of the variable that it reads. */
 static const struct {
 	enum cairn_walk_kind allocator;
 	enum cairn_remedy_kind remedy;
@@ -20,8 +20,8 @@ static const struct {
 	 "MALLOC_MMAP_THRESHOLD_=131072"},
 	{CAIRN_WALK_GLIBC, CAIRN_REMEDY_CACHES, "make the caches of threads smaller", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"},
 	{CAIRN_WALK_JEMALLOC, CAIRN_REMEDY_RETURN, "have jemalloc return free memory within a second, from a thread of its own",
-	 "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"},
-	{CAIRN_WALK_JEMALLOC, CAIRN_REMEDY_CACHES, "make the caches of threads smaller", "MALLOC_CONF=lg_tcache_max:12"},
+	 "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0"},
+	{CAIRN_WALK_JEMALLOC, CAIRN_REMEDY_CACHES, "make the caches of threads smaller", "lg_tcache_max:12"},
 	{CAIRN_WALK_MIMALLOC, CAIRN_REMEDY_RETURN, "have threads call mi_collect(true) after a burst: each returns its own memory",
 	 "mi_collect(true)"},
 	{CAIRN_WALK_TCMALLOC, CAIRN_REMEDY_RETURN,
@@ -72,7 +72,10 @@ static void advise_remedy(struct cairn_causes *causes, const struct cairn_remedy
 	if (!advice)
 		return;
 	snprintf(advice->what, sizeof advice->what, "%s", what);
-	snprintf(advice->how, sizeof advice->how, "%s", how);
+	if (remedy->heap && remedy->heap->kind == CAIRN_WALK_JEMALLOC)
+		snprintf(advice->how, sizeof advice->how, "%s=%s", cairn_walk_variable(remedy->heap), how);
+	else
+		snprintf(advice->how, sizeof advice->how, "%s", how);
 	advice->process = remedy->process;
 	advice->group = remedy->group;
 	advice->error = remedy->error;

@@ -24,7 +24,6 @@ struct trial {
 	int64_t value; /* as it was asked for */
 	bool restores;
 	char made[160];      /* the calls that were made */
-	char variable[64];   /* that jemalloc reads its settings from; "" for none */
 	const char *problem; /* why none was */
 };
 
@@ -143,13 +142,6 @@ static void find_jemallocs(struct trial *trial, struct search *search)
 	search->found[0] = first;
 }
 
-static void note_variable(struct trial *trial, const struct found *found)
-{
-	struct cairn_jemalloc jemalloc = {0};
-	memcpy(jemalloc.prefix, found->prefix, sizeof jemalloc.prefix);
-	cairn_jemalloc_variable(&jemalloc, trial->variable, sizeof trial->variable);
-}
-
 /* A thread without a heap collects nothing. */
 static void collect_mimalloc(const uintptr_t functions[functions_most])
 {
@@ -193,10 +185,8 @@ static void purge(struct trial *trial)
 	struct search search;
 	find_jemallocs(trial, &search);
 	for (size_t i = 0; i < search.count; i++)
-		if (((cairn_mallctl *)search.found[i].functions[0])("arena.4096.purge", NULL, NULL, NULL, 0) == 0) {
+		if (((cairn_mallctl *)search.found[i].functions[0])("arena.4096.purge", NULL, NULL, NULL, 0) == 0)
 			note_made(trial, "%smallctl(\"arena.4096.purge\")", search.found[i].prefix);
-			note_variable(trial, &search.found[0]);
-		}
 	collect_mimallocs(trial);
 	find(&search, tcmalloc, false);
 	for (size_t i = 0; i < search.count; i++) {
@@ -348,7 +338,6 @@ static void decay(struct trial *trial)
 		return;
 	set_decays(saved, &value);
 	note_made(trial, "dirty_decay_ms:%lld,muzzy_decay_ms:%lld", (long long)value, (long long)value);
-	note_variable(trial, &search.found[0]);
 }
 
 static void set_huge_pages(struct trial *trial)
@@ -438,7 +427,6 @@ void cairn_control_remedy(struct cairn_call *call)
 	cairn_response_start(call->response, 200, CAIRN_JSON);
 	struct cairn_json json = cairn_json_answer(&call->response->body);
 	cairn_json_text(&json, "made", cairn_bytes_of(trial.made));
-	cairn_json_text(&json, "variable", cairn_bytes_of(trial.variable));
 	cairn_json_integer(&json, "took_ns", took);
 	cairn_json_bool(&json, "restores", trial.restores);
 	cairn_json_end(&json);

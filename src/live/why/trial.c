@@ -83,13 +83,13 @@ static const struct cairn_walk_heap *main_heap(const struct cairn_walk *walk)
 	return heap;
 }
 
-/* Also one that could not be read: its functions can be called all the same. */
-static bool has_heap(const struct cairn_walk *walk, enum cairn_walk_kind kind)
+/* Also one that could not be read: its functions can be called all the same. NULL if there is none. */
+static const struct cairn_walk_heap *heap_of(const struct cairn_walk *walk, enum cairn_walk_kind kind)
 {
 	for (size_t i = 0; i < walk->heap_count; i++)
 		if (walk->heaps[i].kind == kind)
-			return true;
-	return false;
+			return &walk->heaps[i];
+	return NULL;
 }
 
 /* Whether it makes sense in a process with the allocators of WALK. */
@@ -101,14 +101,14 @@ static bool is_for(const struct cairn_trial *trial, const struct cairn_walk *wal
 	case CAIRN_TRIAL_TRIM:
 	case CAIRN_TRIAL_ARENAS:
 	case CAIRN_TRIAL_THRESHOLD:
-		return has_heap(walk, CAIRN_WALK_GLIBC) ||
+		return heap_of(walk, CAIRN_WALK_GLIBC) ||
 		       cairn_fail(error, "--try %s is for glibc's malloc, and the process uses %s%s", kinds[trial->kind].name, name,
 				  heap && heap->kind != CAIRN_WALK_MUSL ? ": --try purge" : ", which returns nothing on request");
 	case CAIRN_TRIAL_DECAY:
-		return has_heap(walk, CAIRN_WALK_JEMALLOC) ||
+		return heap_of(walk, CAIRN_WALK_JEMALLOC) ||
 		       cairn_fail(error, "--try decay is for jemalloc, and the process uses %s", name);
 	case CAIRN_TRIAL_PURGE:
-		return has_heap(walk, CAIRN_WALK_JEMALLOC) || has_heap(walk, CAIRN_WALK_MIMALLOC) || has_heap(walk, CAIRN_WALK_TCMALLOC) ||
+		return heap_of(walk, CAIRN_WALK_JEMALLOC) || heap_of(walk, CAIRN_WALK_MIMALLOC) || heap_of(walk, CAIRN_WALK_TCMALLOC) ||
 		       cairn_fail(error, "--try purge is for jemalloc, mimalloc and tcmalloc, and the process uses %s%s", name,
 				  heap && heap->kind == CAIRN_WALK_GLIBC ? ": --try trim" : "");
 	default: return true;
@@ -207,11 +207,12 @@ static bool ask_to_restore(const struct cairn_target *target)
 	return done;
 }
 
-/* What makes it permanent. VARIABLE is that which jemalloc reads. */
-static void settle(struct cairn_trial *trial, const struct cairn_walk *walk, const char *variable)
+/* What makes it permanent. */
+static void settle(struct cairn_trial *trial, const struct cairn_walk *walk)
 {
-	const struct cairn_walk_heap *heap = main_heap(walk);
+	const struct cairn_walk_heap *heap = main_heap(walk), *jemalloc = heap_of(walk, CAIRN_WALK_JEMALLOC);
 	enum cairn_walk_kind kind = heap ? heap->kind : CAIRN_WALK_GLIBC;
+	const char *variable = jemalloc ? cairn_walk_variable(jemalloc) : "";
 	char more[24];
 #define PERMANENT(name, ...) \
 	(snprintf(trial->variable, sizeof trial->variable, "%s", name), snprintf(trial->setting, sizeof trial->setting, __VA_ARGS__))
@@ -274,7 +275,6 @@ bool cairn_trial_run(struct cairn_trial *trial, const struct cairn_why *why, con
 {
 	struct cairn_buffer answer = cairn_buffer(1 << 20);
 	struct cairn_proc_stat stat, later;
-	char variable[sizeof trial->variable];
 	int pid = cairn_target_process(target);
 	if (pid <= 0)
 		return cairn_fail(error, "--try needs a process on this machine");
@@ -301,8 +301,7 @@ bool cairn_trial_run(struct cairn_trial *trial, const struct cairn_why *why, con
 		}
 		if (cairn_json_double(cairn_json_find(json, "restores")) > 0 && !trial->ended)
 			trial->undone = ask_to_restore(target);
-		cairn_json_copy(cairn_json_find(json, "variable"), variable, sizeof variable);
-		settle(trial, &why->walk, variable);
+		settle(trial, &why->walk);
 	}
 	cairn_buffer_free(&answer);
 	return good;

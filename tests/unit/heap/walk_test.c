@@ -1,5 +1,6 @@
 /* walk_test.c - every reader on a small heap made by hand, and on heaps that lie.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/trailer_write.h"
 #include "heap/huge.h"
 #include "heap/walk.h"
 #include "made_heap.h"
@@ -178,6 +179,27 @@ static void test_second_heap(void)
 	made_free(&heap, &walk);
 }
 
+/* Sums go into a dump, and come back. */
+static void test_facts(void)
+{
+	struct cairn_walk walk, again;
+	struct cairn_trailer trailer;
+	struct cairn_buffer out = cairn_buffer(1 << 16);
+	made_jemalloc(&heap);
+	made_walk(&heap, &walk);
+	snprintf(walk.heaps[0].variable, sizeof walk.heaps[0].variable, "_RJEM_MALLOC_CONF");
+	cairn_trailer_write_first(&out);
+	cairn_walk_write(&walk, &out);
+	cairn_trailer_write_last(&out);
+	ok(cairn_trailer_read(cairn_buffer_bytes(&out), &trailer) && cairn_walk_read(&again, &trailer) && again.heap_count == 1,
+	   "a heap of a dump");
+	is_int(again.sum.pinned, walk.sum.pinned, "its sums");
+	is_text(again.heaps[0].version, walk.heaps[0].version, "its version");
+	is_text(cairn_walk_variable(&again.heaps[0]), "_RJEM_MALLOC_CONF", "the variable that it reads");
+	cairn_buffer_free(&out);
+	made_free(&heap, &walk);
+}
+
 /* All of a huge page is zero: a slab of small objects of zeroes was written to, a large object may not have been. */
 static void test_zeroes(void)
 {
@@ -259,6 +281,7 @@ int main(void)
 	test_tables();
 	test_shares();
 	test_zeroes();
+	test_facts();
 	test_growing();
 	test_second_heap();
 	test_limit();

@@ -160,6 +160,19 @@ static void test_cached_pins(void)
 					"400.0 MiB of it; 100.0 MiB is on pages that live objects keep, 75 % of it those of hold.");
 }
 
+/* jemalloc built with a prefix, as in Rust programs, reads another variable. */
+static void test_variable(void)
+{
+	begin();
+	struct cairn_walk_heap *heap = add_heap(1, 100, 700, 0);
+	heap->kind = CAIRN_WALK_JEMALLOC;
+	cairn_causes_find(&causes, &facts);
+	is_text(causes.advice[0].how, "MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0", "what jemalloc reads");
+	strcpy(heap->variable, "_RJEM_MALLOC_CONF");
+	cairn_causes_find(&causes, &facts);
+	is_text(causes.advice[0].how, "_RJEM_MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0", "with a prefix");
+}
+
 int main(void)
 {
 	test_heap();
@@ -170,5 +183,6 @@ int main(void)
 	test_group();
 	test_untouched();
 	test_cached_pins();
+	test_variable();
 	return tap_done();
 }
