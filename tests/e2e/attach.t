@@ -37,7 +37,7 @@ is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "nor a descript
 is "$(readlink "/proc/$pid"/fd/* | grep -E '/statm$|/pressure/|/memory\.')" "" "nor one by which it looked at memory"
 is "$(awk '$2 ~ /w.*x/ || $2 ~ /rwx/' "/proc/$pid/maps")" "" "no memory is writable and executable"
 is "$(awk '/memfd:libcairn/ && $2 ~ /x/' "/proc/$pid/maps" | wc -l)" 1 "the library was loaded once"
-like "$("$cairn" top "$pid" 2>&1)" "*does not answer*" "the agent is gone"
+like "$("$cairn" top "$pid" 2>&1)" "*no agent runs in process $pid: it was detached*" "the agent is gone"
 size=$(awk '/VmSize/ { print $2 }' "/proc/$pid/status")
 for _ in 1 2 3 4 5; do attach -q "$pid" && detach "$pid" >/dev/null; done
 grown=$(($(awk '/VmSize/ { print $2 }' "/proc/$pid/status") - size))

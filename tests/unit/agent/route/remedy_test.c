@@ -185,17 +185,6 @@ static void test_purge(void)
 	   "which is said");
 }
 
-static void test_variable(void)
-{
-	char text[500];
-	begin();
-	snprintf(cairn_agent.profiler.jemalloc.prefix, sizeof cairn_agent.profiler.jemalloc.prefix, "_rjem_");
-	ask("call=decay&value=0", text);
-	ok(strstr(text, "\"variable\":\"_RJEM_MALLOC_CONF\""), "the variable of a jemalloc with a prefix: %s", text);
-	cairn_agent.profiler.jemalloc.prefix[0] = 0;
-	ask("call=restore", text);
-}
-
 static void test_deadline(void)
 {
 	char text[500];
@@ -247,7 +236,6 @@ int main(void)
 	cairn_agent.profiler.jemalloc.mallctl = mallctl;
 	test_decay();
 	test_purge();
-	test_variable();
 	test_deadline();
 	test_huge_pages();
 	test_refusals();
