@@ -22,7 +22,7 @@ def run_on_terminal(words):
     timer = threading.Timer(60, lambda: os.kill(pid, 9)); timer.start()
     text = b""
     try:
-        if b"shell" in words: os.write(fd, b"top\nnonsense\ntraces\nquit\n")
+        os.write(fd, b"top\nnonsense\ntraces\nquit\n" if b"shell" in words else b"\x04") # or the end of what it may read
         while True:
             part = os.read(fd, 65536)
             if not part: break

@@ -28,10 +28,11 @@ print(len(rows), "rows,", len(truth), "truths")
 assert len(rows) > int(sys.argv[3]), "about a row a second"
 for row in rows[1:]:
     at = bisect.bisect(times, row["time"] * 1000) - 1
-    true, later = truth[max(at, 0)][1], truth[min(at + 5, len(truth) - 1)][1]
-    print(row, true)
-    assert 0.9 * true - 3e6 < row["live"] < 1.1 * later + 5e6, "live bytes at that time"
-    assert row is rows[-1] or row["resident"] > 0.9 * true, "and what was resident"
+    # On a busy machine whoever writes down either may be interrupted before it looks at the clock.
+    earlier, later = truth[max(at - 5, 0)][1], truth[min(at + 5, len(truth) - 1)][1]
+    print(row, earlier, later)
+    assert 0.9 * earlier - 3e6 < row["live"] < 1.1 * later + 5e6, "live bytes at that time"
+    assert row is rows[-1] or row["resident"] > 0.9 * earlier, "and what was resident"
     assert row["limit"] > 0
 rates = [row["allocated_per_second"] for row in rows[2:-1]]
 assert min(rates) > 10e6, "some 75 MB are allocated each second, less on a slow machine"
