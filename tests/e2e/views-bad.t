@@ -125,7 +125,7 @@ holds 'a report to a file named .json is JSON' python3 -m json.tool "$scratch/x.
 for picture in flame html; do
 	like "$(on_terminal "$cairn" $picture $now 2>&1)" "*'cairn $picture' does not write to a terminal; name a file with -o*" "no $picture for a terminal"
 done
-like "$(on_terminal "$cairn" timeline --format svg $now 2>&1)" "*'cairn timeline' does not write pictures to a terminal; name a file with -o*" \
+like "$(on_terminal "$cairn" timeline --format svg $now 2>&1)" "*'cairn timeline' does not write pictures to a terminal; name a file with*-o*" \
 	"no picture of a timeline for a terminal"
 is "$("$cairn" top -q --binary /nowhere $now 2>&1 >/dev/null)" '' '-q: no notes'
 bad 2 "--nodefraction takes a number, not 'x'" top --nodefraction x $now
