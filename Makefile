@@ -35,7 +35,7 @@ demo-live: require-demo all  ## run the leaking service and open the live page o
 demo-fleet: require-demo all  ## run two releases of the service, three instances each, and open the page of all of them
 	@scripts/demo-fleet $(BUILD)
 
-check: require-check all  ## run the tests (about three minutes on two cores)
+check: require-check all  ## run the tests (about seven minutes on two cores)
 	@scripts/check $(BUILD) check
 
 check-long: require-check all  ## run those that can do more once more: many rounds, large samples (ten minutes)
