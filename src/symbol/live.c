@@ -32,11 +32,17 @@ static bool is_same_path(struct cairn_bytes path, const char *own)
 	return own[0] == '/' && cairn_bytes_end_with(path, own);
 }
 
+/* A thread of the kernel, or a process that is ending, has none. */
 static bool read_maps(uint64_t pid, struct cairn_file *maps)
 {
 	char path[48];
 	snprintf(path, sizeof path, "/proc/%llu/maps", (unsigned long long)pid);
-	return pid > 0 && cairn_file_read(maps, path, NULL);
+	if (pid == 0 || !cairn_file_read(maps, path, NULL))
+		return false;
+	if (maps->bytes.length > 0)
+		return true;
+	cairn_file_close(maps);
+	return false;
 }
 
 size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *profile, const struct cairn_module *module,

@@ -12,8 +12,8 @@ AGENT = dict(os.environ, LD_PRELOAD=os.path.dirname(cairn) + "/libcairn.so", CAI
 PATIENCE_S = 600
 
 
-def dump(path, stacks, depth=12, threads=1, modules=1, now=0, pid=77):
-    """A heap_v2 dump; the stacks are a tree with two callees for each function."""
+def dump(path, stacks, depth=12, threads=1, modules=1, now=0, pid=99999999):
+    """A heap_v2 dump of a process that is none here; the stacks are a tree with two callees for each function."""
     lines = ["heap_v2/524288", f"  t*: {stacks}: {stacks * 600000} [0: 0]"] + [f"  t{t}: 1: 600000 [0: 0] thread-{t}" for t in range(threads)]
     for k in range(stacks):
         lines.append("@ " + " ".join(f"{((k % modules) << 24) + 0x10000000 + (level << 16) + (k >> level):#x}" for level in range(depth)))
